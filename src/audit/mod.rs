@@ -1,0 +1,5 @@
+//! What goes on record.
+
+mod event;
+
+pub use event::{AuditError, AuditSink, Event, EventKind, Outcome, OutcomeKind, Receipt};

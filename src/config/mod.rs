@@ -1,0 +1,1 @@
+//! Text to validated settings: server definitions, variables, warnings. Reads no file.

@@ -1,0 +1,1 @@
+//! The decision point: the only mint of permits.

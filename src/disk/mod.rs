@@ -1,0 +1,1 @@
+//! Files: folders, policy sources, configuration, the audit log, pins and answers, resolved paths.

@@ -1,0 +1,9 @@
+//! The terms of a permit: what a sandboxed process may read, write, reach and spend, what is
+//! started, and what the sandbox really holds. Plain data; `sandbox` turns it into a plan.
+
+mod confinement;
+pub mod guarded;
+mod terms;
+
+pub use confinement::{Confinement, Guarantee, Level};
+pub use terms::{Environment, FileStamp, Grant, Launch, Limits, Network};

@@ -1,0 +1,3 @@
+//! The binary `creance`: sees only the public API.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Cedar's only home: schema, layers, load, evaluate, explain.

@@ -1,0 +1,1 @@
+//! JSON-RPC and the Model Context Protocol as data: messages, framing, names, schemas. No I/O.

@@ -1,0 +1,26 @@
+//! The question that a decision answers: who asks, to do what, with which facts; and what people
+//! may answer. Plain data: nothing here judges, reads a file or knows Cedar.
+
+mod act;
+mod answer;
+mod ask;
+mod because;
+mod call;
+mod host;
+mod ledger;
+mod path;
+mod principal;
+mod program;
+mod start;
+
+pub use act::{Act, Action, Key, Query, Run, Trigger};
+pub use answer::Answer;
+pub use ask::{Approver, Asked, Channel, DenyAll, Detail, Question, Reply};
+pub use because::{Because, Layer, Role};
+pub use call::{ArgPath, CallTool, GetPrompt, ReadResource, ToolClaims, ToolFacts};
+pub use host::{HostError, HostName};
+pub use ledger::{Entry, Ledger, LedgerError, MemoryLedger, PinKind, PinRecord};
+pub use path::{PathFacts, Place, Places};
+pub use principal::{Agent, Pin, Principal, Project, ServerFacts, ServerId, Source, Transport};
+pub use program::{ProgramFacts, Risk, RunCommand, RunnerKind};
+pub use start::{EnvFacts, NetworkWish, ReviewTools, StartServer, Wish};

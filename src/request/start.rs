@@ -1,0 +1,168 @@
+//! Starting a server: its definition, its grants one by one, and later its tool list.
+
+use serde::{Deserialize, Serialize};
+
+use crate::digest::Digest;
+use crate::grant::{Confinement, Grant, Launch};
+
+use super::act::{Act, Action, Key, Query, Run};
+use super::host::HostName;
+use super::path::PathFacts;
+use super::principal::{Agent, Principal, ServerFacts};
+use super::program::{ProgramFacts, Risk, RunnerKind};
+
+/// An environment variable that a process gets. Its value never stands here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EnvFacts {
+    /// Its name.
+    pub name: String,
+    /// Whether the name, or the reference its value takes, looks like a credential.
+    pub looks_secret: bool,
+}
+
+/// The network that a sandbox asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NetworkWish {
+    /// The whole network of the machine.
+    Whole,
+    /// One host and port.
+    Host {
+        /// The canonical host.
+        host: HostName,
+        /// The port.
+        port: u16,
+    },
+}
+
+/// One grant that a process asks for beyond an empty sandbox; each is one Cedar request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Wish {
+    /// `sandbox.read`: a folder or file becomes readable.
+    Read(PathFacts),
+    /// `sandbox.write`: a folder or file becomes writable.
+    Write(PathFacts),
+    /// `sandbox.network`.
+    Network(NetworkWish),
+    /// `sandbox.env`.
+    Env(EnvFacts),
+    /// `sandbox.socket`: a Unix socket can be connected to.
+    Socket(PathFacts),
+}
+
+/// Starts a local server with its grants. Cedar action `server.start`, and one `sandbox.*` request
+/// for each wish; the outcome is the weakest of all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StartServer {
+    /// The server.
+    pub server: ServerFacts,
+    /// The program that is started.
+    pub program: ProgramFacts,
+    /// What starts the server's code.
+    pub runner: RunnerKind,
+    /// The package's name and version, when a package runner is used; else empty.
+    pub package: (String, String),
+    /// What exactly is started.
+    pub launch: Launch,
+    /// The terms it asks for.
+    pub grant: Grant,
+    /// What the sandbox will hold.
+    pub confinement: Confinement,
+    /// Grants that are put to policy one by one.
+    pub wishes: Vec<Wish>,
+    /// Names of variables that carry or look like secrets.
+    pub secret_names: Vec<String>,
+    /// Never agreed to before.
+    pub first_time: bool,
+    /// Agreed to before, with another definition.
+    pub config_changed: bool,
+    /// Risks of the command line and the grants.
+    pub risks: Vec<Risk>,
+    /// Digest of the definition: command, args, cwd, sorted env, network, paths.
+    pub definition: Digest,
+    /// Digest of program, script and lock file; `None` when they cannot be pinned.
+    pub artefact: Option<Digest>,
+}
+
+impl StartServer {
+    /// What "the same start" means: definition, artefact and what the sandbox holds.
+    #[must_use]
+    pub fn fingerprint(&self) -> Digest {
+        let artefact = self.artefact.map_or_else(String::new, |d| d.to_string());
+        Digest::of_fields(
+            "server.start/1",
+            [
+                self.definition.to_string(),
+                artefact,
+                self.confinement.fingerprint().to_string(),
+            ],
+        )
+    }
+}
+
+impl Action for StartServer {
+    const NAME: &'static str = "server.start";
+
+    fn queries<'a>(&'a self, agent: &'a Agent, run: &'a Run) -> Vec<Query<'a>> {
+        let first = Query::new(agent, Principal::Agent(agent), Act::StartServer(self), run);
+        let server = Principal::Server(&self.server);
+        let wishes = self
+            .wishes
+            .iter()
+            .map(|wish| Query::new(agent, server, Act::Wish(wish), run));
+        std::iter::once(first).chain(wishes).collect()
+    }
+
+    fn keys(&self, _agent: &Agent) -> Vec<Key> {
+        vec![Key {
+            action: Self::NAME,
+            principal: "*".to_owned(),
+            resource: self.server.id.to_string(),
+            fingerprint: self.fingerprint(),
+            scope: "this server as it is".to_owned(),
+        }]
+    }
+}
+
+/// Takes a server's tool list into use. Cedar action `server.tools`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReviewTools {
+    /// The server.
+    pub server: ServerFacts,
+    /// Digest of the whole list, raw.
+    pub tools: Digest,
+    /// No list of this server was agreed to before.
+    pub first_time: bool,
+    /// Names of tools that are new since the agreed list.
+    pub added: Vec<String>,
+    /// Names of tools that are gone.
+    pub removed: Vec<String>,
+    /// Names of tools with another description or schema.
+    pub changed: Vec<String>,
+    /// Kinds of suspicious text found in the list (`hidden-text`, `instructions`, `look-alike`, …).
+    pub flags: Vec<String>,
+}
+
+impl Action for ReviewTools {
+    const NAME: &'static str = "server.tools";
+
+    fn queries<'a>(&'a self, agent: &'a Agent, run: &'a Run) -> Vec<Query<'a>> {
+        vec![Query::new(
+            agent,
+            Principal::Agent(agent),
+            Act::ReviewTools(self),
+            run,
+        )]
+    }
+
+    fn keys(&self, _agent: &Agent) -> Vec<Key> {
+        vec![Key {
+            action: Self::NAME,
+            principal: "*".to_owned(),
+            resource: self.server.id.to_string(),
+            fingerprint: self.tools,
+            scope: "this tool list".to_owned(),
+        }]
+    }
+}

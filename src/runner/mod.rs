@@ -1,0 +1,1 @@
+//! The public handles; wires the floors together.

@@ -1,0 +1,1 @@
+//! People: questions at a terminal and over the approval socket.

@@ -1,0 +1,1 @@
+//! MCP connections over pipes: one lossless JSON-RPC peer, and a server seen through it.
