@@ -21,13 +21,14 @@ mod transport;
 pub use audit::{AuditError, AuditSink, Event, EventKind, Outcome, OutcomeKind, Receipt};
 pub use digest::{Digest, DigestBuilder, DigestError};
 pub use grant::{
-    Confinement, Environment, FileStamp, Grant, Guarantee, Launch, Level, Limits, Network, guarded,
+    Confinement, Environment, FileStamp, Grant, Guarantee, Launch, Level, Limits, Network, Place,
+    guarded,
 };
 pub use request::{
     Act, Action, Agent, Answer, Approver, ArgPath, Asked, Because, CallTool, Channel, DenyAll,
     Detail, Entry, EnvFacts, GetPrompt, HostError, HostName, Key, Layer, Ledger, LedgerError,
-    MemoryLedger, NetworkWish, PathFacts, Pin, PinKind, PinRecord, Place, Places, Principal,
-    ProgramFacts, Project, Query, Question, ReadResource, Reply, ReviewTools, Risk, Role, Run,
-    RunCommand, RunnerKind, ServerFacts, ServerId, Source, StartServer, ToolClaims, ToolFacts,
-    Transport, Trigger, Wish,
+    MemoryLedger, NetworkWish, PathFacts, Pin, PinKind, PinRecord, Places, Principal, ProgramFacts,
+    Project, Query, Question, ReadResource, Reply, ReviewTools, Risk, Role, Run, RunCommand,
+    RunnerKind, ServerFacts, ServerId, Source, StartServer, ToolClaims, ToolFacts, Transport,
+    Trigger, Wish,
 };

@@ -1,7 +1,7 @@
 //! The names that every sandbox and every policy guards: credentials, files that make tools run
 //! code, toolchains that stay visible. Lists and pure rules over path texts.
 
-use crate::request::Place;
+use super::Place;
 
 /// Credentials below the home folder. A trailing `*` stands for any ending of that name.
 pub const SECRETS: &[&str] = &[

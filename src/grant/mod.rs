@@ -3,7 +3,9 @@
 
 mod confinement;
 pub mod guarded;
+mod place;
 mod terms;
 
 pub use confinement::{Confinement, Guarantee, Level};
+pub use place::Place;
 pub use terms::{Environment, FileStamp, Grant, Launch, Limits, Network};

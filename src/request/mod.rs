@@ -20,7 +20,7 @@ pub use because::{Because, Layer, Role};
 pub use call::{ArgPath, CallTool, GetPrompt, ReadResource, ToolClaims, ToolFacts};
 pub use host::{HostError, HostName};
 pub use ledger::{Entry, Ledger, LedgerError, MemoryLedger, PinKind, PinRecord};
-pub use path::{PathFacts, Place, Places};
+pub use path::{PathFacts, Places};
 pub use principal::{Agent, Pin, Principal, Project, ServerFacts, ServerId, Source, Transport};
 pub use program::{ProgramFacts, Risk, RunCommand, RunnerKind};
 pub use start::{EnvFacts, NetworkWish, ReviewTools, StartServer, Wish};
