@@ -1,1 +1,13 @@
-//! The decision point: the only mint of permits.
+//! The decision point: asks policy, asks people where policy says so, writes the record, and mints
+//! the permit. Nothing else makes one. What a permit allows is done in `enforce`.
+
+mod denial;
+mod permit;
+mod point;
+mod question;
+mod record;
+
+pub use denial::{Denial, DenialKind};
+pub use permit::Permit;
+pub use point::{Decision, DecisionError};
+pub(crate) use point::{Asking, DecisionPoint};

@@ -1,1 +1,16 @@
 //! One file per effect: takes a permit by value, spends it on one mechanism, records the outcome.
+
+mod arguments;
+pub(crate) mod call;
+pub(crate) mod command;
+pub(crate) mod launch;
+mod line;
+mod present;
+mod private;
+pub(crate) mod reply;
+mod server;
+mod terms;
+pub(crate) mod tools;
+
+pub(crate) use line::{Ground, Line};
+pub(crate) use server::{Server, ToolBook};

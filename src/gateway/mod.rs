@@ -1,1 +1,16 @@
-//! The gateway: one MCP server in front of all configured servers.
+//! The gateway: one MCP server in front of all configured servers. It answers the client at once,
+//! starts servers beside it, and says when tools come and go.
+
+mod catalogue;
+mod client;
+mod elicit;
+mod member;
+mod pipeline;
+mod serve;
+mod status;
+mod watch;
+
+pub(crate) use client::Client;
+pub(crate) use elicit::Elicitation;
+pub(crate) use member::{Member, State};
+pub(crate) use serve::{Gateway, Settings};

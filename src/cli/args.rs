@@ -1,0 +1,99 @@
+//! The command line as typed, and the way from it to a command.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use super::exit::{Exit, Outcome};
+use super::{
+    approve, audit, config, demo, doctor, dry_run, paint, policy, run, serve, server,
+};
+
+/// Lets an AI agent fly on a line: MCP servers and commands run in an OS sandbox, every decision
+/// about them goes to a Cedar policy store, and everything is on record.
+#[derive(Debug, Parser)]
+#[command(
+    name = "creance",
+    version,
+    after_help = "Exit codes: 0 done, 1 failed, 2 usage, 3 denied by policy, 4 needs an answer.\n\
+                  Try it: creance demo"
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// The whole product in one minute, with nothing but this binary
+    Demo(demo::DemoArgs),
+    /// The gateway: one MCP server (stdio) in front of all configured servers
+    Serve(serve::ServeArgs),
+    /// Run one command in the sandbox, under policy
+    Run(run::RunArgs),
+    /// Answer waiting questions
+    Approve(approve::ApproveArgs),
+    /// List, add, remove, trust and forget servers
+    #[command(subcommand)]
+    Server(server::ServerCommand),
+    /// Check, explain and list policies
+    #[command(subcommand)]
+    Policy(policy::PolicyCommand),
+    /// What would be decided, without doing it
+    DryRun(dry_run::DryRunArgs),
+    /// Show and verify the audit log
+    #[command(subcommand)]
+    Audit(audit::AuditCommand),
+    /// Check the configuration files
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
+    /// What this machine can enforce, tested by doing it
+    Doctor(doctor::DoctorArgs),
+}
+
+/// Parses the command line and runs the command.
+pub(crate) fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return if error.use_stderr() { Exit::Usage } else { Exit::Done }.into();
+        }
+    };
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            paint::error(&format!("the runtime does not start: {error}"));
+            return Exit::Failed.into();
+        }
+    };
+    let outcome = runtime.block_on(command(cli.command));
+    // A read of standard input that nobody waits for any more must not keep the process.
+    runtime.shutdown_background();
+    match outcome {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            paint::error(&error.to_string());
+            Exit::of(&error).into()
+        }
+    }
+}
+
+async fn command(command: Command) -> Outcome {
+    match command {
+        Command::Demo(args) => demo::run(args).await,
+        Command::Serve(args) => serve::run(args).await,
+        Command::Run(args) => run::run(args).await,
+        Command::Approve(args) => approve::run(args).await,
+        Command::Server(command) => server::run(command).await,
+        Command::Policy(command) => policy::run(command),
+        Command::DryRun(args) => dry_run::run(args).await,
+        Command::Audit(command) => audit::run(command),
+        Command::Config(command) => config::run(command),
+        Command::Doctor(args) => doctor::run(args),
+    }
+}

@@ -1,0 +1,17 @@
+//! The command line: one file per command. Sees only the public API.
+
+mod approve;
+mod args;
+mod audit;
+mod config;
+mod demo;
+mod doctor;
+mod dry_run;
+mod exit;
+mod paint;
+mod policy;
+mod run;
+mod serve;
+mod server;
+
+pub(crate) use args::main;

@@ -1,0 +1,377 @@
+//! The one place where requests are decided.
+
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Instant;
+
+use tokio::sync::Notify;
+
+use crate::audit::{AuditError, AuditSink, Event, EventKind, OutcomeKind, Receipt};
+use crate::policy::{PolicyOutcome, PolicySet, Verdict};
+use crate::request::{
+    Action, Agent, Answer, Approver, Asked, Entry, Key, Ledger, LedgerError, Query, Question,
+    Reply, Run,
+};
+
+use super::denial::{Denial, DenialKind};
+use super::permit::Permit;
+use super::question;
+use super::record::{self, Answered};
+
+/// The outcome of a decision. Exhaustive on purpose.
+#[must_use]
+#[derive(Debug)]
+pub enum Decision<A: Action> {
+    /// It may be done: spend the permit.
+    Allow(Permit<A>),
+    /// It may not.
+    Deny(Denial),
+}
+
+/// The decision could not be taken: the effect does not happen.
+#[derive(Debug)]
+pub enum DecisionError {
+    /// Its record could not be written.
+    Audit(AuditError),
+    /// Pins or answers could not be read.
+    Ledger(LedgerError),
+}
+
+impl fmt::Display for DecisionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Audit(e) => write!(f, "nothing is done without its audit record: {e}"),
+            Self::Ledger(e) => write!(f, "pins and answers cannot be read: {e}"),
+        }
+    }
+}
+
+impl std::error::Error for DecisionError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Audit(e) => Some(e),
+            Self::Ledger(e) => Some(e),
+        }
+    }
+}
+
+impl From<AuditError> for DecisionError {
+    fn from(error: AuditError) -> Self {
+        Self::Audit(error)
+    }
+}
+
+impl From<LedgerError> for DecisionError {
+    fn from(error: LedgerError) -> Self {
+        Self::Ledger(error)
+    }
+}
+
+/// Who asks, and in which circumstances.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asking<'a> {
+    pub(crate) agent: &'a Agent,
+    pub(crate) run: &'a Run,
+}
+
+/// Reads the clock, in milliseconds since the Unix epoch.
+pub(crate) type Clock = fn() -> i64;
+/// Makes an unguessable id.
+pub(crate) type Ids = fn() -> String;
+
+/// The mint of permits: policy store, people, pins and answers, and the audit log.
+pub(crate) struct DecisionPoint {
+    store: RwLock<PolicySet>,
+    audit: Arc<dyn AuditSink>,
+    ledger: Arc<dyn Ledger>,
+    approver: Arc<dyn Approver>,
+    /// Woken when an answer was kept, so that questions it covers are withdrawn.
+    answered: Notify,
+    clock: Clock,
+    ids: Ids,
+    run_id: String,
+}
+
+impl fmt::Debug for DecisionPoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DecisionPoint")
+            .field("store", &self.store().digest())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a person said, or the entry that made asking needless.
+enum Heard {
+    Reply(Option<Reply>),
+    OnFile(Entry),
+}
+
+impl DecisionPoint {
+    pub(crate) fn new(
+        store: PolicySet,
+        audit: Arc<dyn AuditSink>,
+        ledger: Arc<dyn Ledger>,
+        approver: Arc<dyn Approver>,
+        (clock, ids): (Clock, Ids),
+    ) -> Self {
+        Self {
+            store: RwLock::new(store),
+            audit,
+            ledger,
+            approver,
+            answered: Notify::new(),
+            clock,
+            ids,
+            run_id: ids(),
+        }
+    }
+
+    /// The policy store in force.
+    pub(crate) fn store(&self) -> PolicySet {
+        self.store
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Puts another policy store in force.
+    pub(crate) fn replace_store(&self, store: PolicySet) {
+        *self.store.write().unwrap_or_else(PoisonError::into_inner) = store;
+    }
+
+    /// Pins and answers.
+    pub(crate) fn ledger(&self) -> &dyn Ledger {
+        self.ledger.as_ref()
+    }
+
+    /// Whether somebody can be asked now.
+    pub(crate) fn attended(&self) -> bool {
+        self.approver.attended()
+    }
+
+    /// Now, in milliseconds since the Unix epoch.
+    pub(crate) fn now_ms(&self) -> i64 {
+        (self.clock)()
+    }
+
+    /// Writes one record.
+    pub(crate) fn note(&self, kind: EventKind) -> Result<Receipt, AuditError> {
+        self.audit.append(&Event {
+            at_ms: self.now_ms(),
+            run: self.run_id.clone(),
+            kind,
+        })
+    }
+
+    /// The verdict on a request without asking, recording or permitting anything: what dry runs,
+    /// explanations and the real decision share.
+    pub(crate) fn weigh<A: Action>(
+        &self,
+        asking: Asking<'_>,
+        action: &A,
+    ) -> Result<(Verdict, Answer), DecisionError> {
+        let on_file = self.on_file(&action.keys(asking.agent), asking.run.now_ms)?;
+        let held = on_file.map_or(Answer::None, |entry| entry.answer);
+        let queries = action.queries(asking.agent, asking.run);
+        Ok((self.store().evaluate_all(&queries, held), held))
+    }
+
+    /// Decides a request: policy, then a person where policy says so, then the record, then the
+    /// permit. `present` makes what the person sees; it is called only when somebody is asked.
+    pub(crate) async fn decide<A: Action>(
+        &self,
+        asking: Asking<'_>,
+        action: A,
+        present: impl FnOnce() -> Asked + Send,
+    ) -> Result<Decision<A>, DecisionError> {
+        let keys = action.keys(asking.agent);
+        let on_file = self.on_file(&keys, asking.run.now_ms)?;
+        let mut answered = Answered {
+            answer: on_file.as_ref().map_or(Answer::None, |entry| entry.answer),
+            channel: on_file.map(|entry| entry.channel),
+            asked: false,
+        };
+        let mut judged = self.judge(asking, &action, answered.answer);
+        if let PolicyOutcome::Ask(longest) = judged.verdict.outcome {
+            if !self.approver.attended() {
+                return self.deny(asking, &action, (judged, answered), DenialKind::NobodyToAsk);
+            }
+            let question = question::build(
+                (self.ids)(),
+                A::NAME,
+                present(),
+                (&judged.verdict, longest),
+                (&keys, asker(asking)),
+            );
+            match self.hear(asking, &question, &keys).await? {
+                Err(kind) => return self.deny(asking, &action, (judged, answered), kind),
+                Ok(heard) => answered = heard,
+            }
+            // Judged again under the store now in force: it may have changed while a person thought.
+            judged = self.judge(asking, &action, answered.answer);
+        }
+        if judged.verdict.outcome != PolicyOutcome::Allow {
+            return self.deny(asking, &action, (judged, answered), DenialKind::Policy);
+        }
+        let held = answered.answer;
+        let store = judged.store.digest();
+        let receipt = self.write(asking, &action, (judged, answered), OutcomeKind::Allow)?;
+        let circumstances = (asking.agent, asking.run);
+        let proof = (store, receipt.seq);
+        Ok(Decision::Allow(Permit::mint(
+            action,
+            circumstances,
+            held,
+            proof,
+        )))
+    }
+
+    /// Takes a permit out of circulation and gives what it permits, unless a reload made it void.
+    pub(crate) fn redeem<A: Action>(&self, permit: Permit<A>) -> Result<(A, u64), Denial> {
+        let store = self.store();
+        if store.digest() != permit.store() {
+            let (agent, run) = permit.circumstances();
+            let queries = permit.action().queries(agent, run);
+            let verdict = store.evaluate_all(&queries, permit.answer());
+            if verdict.outcome != PolicyOutcome::Allow {
+                let resource = queries.first().map(record::resource).unwrap_or_default();
+                return Err(Denial::new(
+                    DenialKind::Void,
+                    A::NAME,
+                    resource,
+                    verdict.because,
+                ));
+            }
+        }
+        Ok(permit.into_parts())
+    }
+
+    fn on_file(&self, keys: &[Key], now_ms: i64) -> Result<Option<Entry>, LedgerError> {
+        self.ledger.answer(keys, now_ms)
+    }
+
+    fn judge<A: Action>(&self, asking: Asking<'_>, action: &A, held: Answer) -> Judged {
+        let store = self.store();
+        let begun = Instant::now();
+        let queries = action.queries(asking.agent, asking.run);
+        let verdict = store.evaluate_all(&queries, held);
+        let judged_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+        Judged {
+            store,
+            verdict,
+            judged_us,
+        }
+    }
+
+    /// Puts the question, unless an answer that covers it is given elsewhere in the meantime.
+    async fn hear(
+        &self,
+        asking: Asking<'_>,
+        question: &Question,
+        keys: &[Key],
+    ) -> Result<Result<Answered, DenialKind>, DecisionError> {
+        let reply = match self.wait(asking, question, keys).await? {
+            Heard::OnFile(entry) => {
+                return Ok(Ok(Answered {
+                    answer: entry.answer,
+                    channel: Some(entry.channel),
+                    asked: false,
+                }));
+            }
+            Heard::Reply(None) => return Ok(Err(DenialKind::NoAnswer)),
+            Heard::Reply(Some(reply)) => reply,
+        };
+        let answer = question::weigh(question, &reply);
+        if answer == Answer::None {
+            return Ok(Err(DenialKind::Refused));
+        }
+        if let Some(key) = keys.get(reply.scope)
+            && let Some(entry) = question::entry(key, &reply, answer, self.now_ms())
+        {
+            self.ledger.remember(entry)?;
+            self.answered.notify_waiters();
+        }
+        Ok(Ok(Answered {
+            answer,
+            channel: Some(reply.channel.to_string()),
+            asked: true,
+        }))
+    }
+
+    async fn wait(
+        &self,
+        asking: Asking<'_>,
+        question: &Question,
+        keys: &[Key],
+    ) -> Result<Heard, DecisionError> {
+        let ask = self.approver.ask(question);
+        tokio::pin!(ask);
+        loop {
+            let woken = self.answered.notified();
+            tokio::select! {
+                reply = &mut ask => return Ok(Heard::Reply(reply)),
+                () = woken => {
+                    let entry = self.on_file(keys, asking.run.now_ms)?;
+                    if let Some(entry) = entry.filter(|entry| entry.answer >= question.longest) {
+                        return Ok(Heard::OnFile(entry));
+                    }
+                }
+            }
+        }
+    }
+
+    fn deny<A: Action>(
+        &self,
+        asking: Asking<'_>,
+        action: &A,
+        (judged, answered): (Judged, Answered),
+        kind: DenialKind,
+    ) -> Result<Decision<A>, DecisionError> {
+        let resource = action
+            .queries(asking.agent, asking.run)
+            .first()
+            .map(record::resource)
+            .unwrap_or_default();
+        let mut judged = judged;
+        if kind != DenialKind::Policy {
+            judged.verdict.because.insert(0, kind.because());
+        }
+        let because = judged.verdict.because.clone();
+        self.write(asking, action, (judged, answered), OutcomeKind::Deny)?;
+        Ok(Decision::Deny(Denial::new(
+            kind, A::NAME, resource, because,
+        )))
+    }
+
+    fn write<A: Action>(
+        &self,
+        asking: Asking<'_>,
+        action: &A,
+        (judged, answered): (Judged, Answered),
+        outcome: OutcomeKind,
+    ) -> Result<Receipt, AuditError> {
+        let queries: Vec<Query<'_>> = action.queries(asking.agent, asking.run);
+        self.note(record::decision(
+            &queries,
+            A::NAME,
+            (outcome, &judged.verdict),
+            answered,
+            (judged.store.digest(), judged.judged_us),
+        ))
+    }
+}
+
+/// A verdict with the store that gave it.
+struct Judged {
+    store: PolicySet,
+    verdict: Verdict,
+    judged_us: u64,
+}
+
+fn asker(asking: Asking<'_>) -> String {
+    let agent = crate::clean::line(&asking.agent.name, 80);
+    match asking.run.project.id.as_str() {
+        "none" => agent,
+        project => format!("{agent} in {}", crate::clean::line(project, 200)),
+    }
+}

@@ -1,0 +1,74 @@
+//! What of a decision goes on record: names and masked facts, never a secret.
+
+use serde_json::Value;
+
+use crate::audit::{EventKind, OutcomeKind};
+use crate::clean;
+use crate::digest::Digest;
+use crate::policy::{self, Verdict};
+use crate::request::{Act, Answer, NetworkWish, Principal, Query, Wish};
+
+/// How the answer behind a decision came about.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Answered {
+    pub(super) answer: Answer,
+    pub(super) channel: Option<String>,
+    pub(super) asked: bool,
+}
+
+/// `agent/claude-code`, `server/user/files`.
+pub(super) fn principal(query: &Query<'_>) -> String {
+    match query.principal {
+        Principal::Agent(agent) => format!("agent/{}", agent.name),
+        Principal::Server(server) => format!("server/{}", server.id),
+    }
+}
+
+/// The resource's name: `user/files`, `user/files/read_text_file`, a path, a program.
+pub(super) fn resource(query: &Query<'_>) -> String {
+    match query.act {
+        Act::StartServer(start) => start.server.id.to_string(),
+        Act::ReviewTools(review) => review.server.id.to_string(),
+        Act::Wish(wish) => wish_name(wish),
+        Act::CallTool(call) => format!("{}/{}", call.tool.server.id, call.tool.name),
+        Act::ReadResource(read) => format!("{}/{}", read.server.id, read.uri),
+        Act::GetPrompt(get) => format!("{}/{}", get.server.id, get.name),
+        Act::RunCommand(run) => run.program.path.clone(),
+    }
+}
+
+fn wish_name(wish: &Wish) -> String {
+    match wish {
+        Wish::Read(path) | Wish::Write(path) | Wish::Socket(path) => path.text.clone(),
+        Wish::Network(NetworkWish::Whole) => "*".to_owned(),
+        Wish::Network(NetworkWish::Host { host, port }) => format!("{host}:{port}"),
+        Wish::Env(variable) => variable.name.clone(),
+    }
+}
+
+/// The record of a decision.
+pub(super) fn decision(
+    queries: &[Query<'_>],
+    action: &str,
+    (outcome, verdict): (OutcomeKind, &Verdict),
+    answered: Answered,
+    (store, judged_us): (Digest, u64),
+) -> EventKind {
+    let first = queries.first();
+    let facts: Vec<Value> = queries.iter().map(policy::facts).collect();
+    EventKind::Decision {
+        action: action.to_owned(),
+        principal: first.map(principal).unwrap_or_default(),
+        resource: first
+            .map(|query| clean::mask(&resource(query)).into_owned())
+            .unwrap_or_default(),
+        facts: clean::mask_value(&Value::Array(facts)),
+        outcome,
+        because: verdict.because.clone(),
+        answer: answered.answer,
+        channel: answered.channel,
+        asked: answered.asked,
+        store,
+        judged_us,
+    }
+}

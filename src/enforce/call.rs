@@ -1,0 +1,172 @@
+//! Calls a tool: facts, decision, the call itself, its outcome on record, and a clean reply.
+
+use std::fmt;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::audit::{AuditError, EventKind, Outcome};
+use crate::clean;
+use crate::decision::{Decision, DecisionError, Denial, Permit};
+use crate::digest::Digest;
+use crate::protocol::{Json, OfferedTool, schema};
+use crate::request::{Agent, CallTool};
+use crate::transport::{CallError as UpstreamError, CallOptions};
+
+use super::arguments;
+use super::line::Line;
+use super::present;
+use super::reply;
+use super::server::Server;
+
+/// Why a call has no result.
+#[derive(Debug)]
+pub(crate) enum CallError {
+    /// The arguments cannot be judged exactly, so they are not sent.
+    Inexact,
+    /// Policy or a person said no.
+    Denied(Denial),
+    /// The decision could not be taken.
+    Decision(DecisionError),
+    /// The server failed.
+    Upstream(UpstreamError),
+    /// The call was made, and its outcome could not be put on record.
+    Unrecorded(AuditError),
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Inexact => f.write_str(
+                "the arguments hold a number beyond 64 bits, which cannot be judged exactly",
+            ),
+            Self::Denied(denial) => denial.fmt(f),
+            Self::Decision(error) => error.fmt(f),
+            Self::Upstream(error) => error.fmt(f),
+            Self::Unrecorded(error) => write!(
+                f,
+                "the call was made, but its outcome could not be recorded, so it is withheld: {error}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for CallError {}
+
+impl From<DecisionError> for CallError {
+    fn from(error: DecisionError) -> Self {
+        Self::Decision(error)
+    }
+}
+
+/// The action of calling a tool with these arguments.
+pub(crate) fn action(
+    line: &Line,
+    server: &Server,
+    tool: &OfferedTool,
+    arguments: &Json,
+) -> Result<CallTool, CallError> {
+    let exact = arguments.to_value();
+    if exact.inexact > 0 {
+        return Err(CallError::Inexact);
+    }
+    let valid = schema::fits(tool, &exact.value);
+    let facts = server.tool_facts(tool);
+    let base = server.cwd();
+    Ok(describe(line, (facts, valid), exact.value, base))
+}
+
+/// The facts of a call.
+pub(crate) fn describe(
+    line: &Line,
+    (tool, valid): (crate::request::ToolFacts, bool),
+    arguments: Value,
+    base: &std::path::Path,
+) -> CallTool {
+    let text = arguments.to_string();
+    CallTool {
+        tool,
+        arguments_digest: Digest::of(&text),
+        arguments_bytes: text.len() as u64,
+        valid,
+        secrets: clean::has_secret(&arguments),
+        paths: arguments::paths(&arguments, base, &line.ground.places),
+        option_like: arguments::option_like(&arguments),
+        calls_this_session: 0,
+        arguments,
+    }
+}
+
+/// Calls a tool. `None` of a result never happens silently: every way out is an error.
+pub(crate) async fn call(
+    line: &Line,
+    agent: &Agent,
+    (server, tool): (&Server, &OfferedTool),
+    arguments: &Json,
+    options: CallOptions,
+) -> Result<Json, CallError> {
+    let mut action = action(line, server, tool, arguments)?;
+    action.calls_this_session = server.count_call(&tool.name);
+    let run = line.run();
+    let asked = action.clone();
+    let asking = line.asking(agent, &run);
+    let decide = (line.point).decide(asking, action, move || present::call(&asked));
+    let decision = tokio::select! {
+        decision = decide => decision?,
+        // Nobody wants it any more: the question is withdrawn.
+        why = options.cancel.cancelled() => {
+            return Err(CallError::Upstream(UpstreamError::Cancelled(why)));
+        }
+    };
+    match decision {
+        Decision::Deny(denial) => Err(CallError::Denied(denial)),
+        Decision::Allow(permit) => spend(line, permit, (server, tool), options).await,
+    }
+}
+
+/// Spends the permit: sends what was judged, records what became of it.
+async fn spend(
+    line: &Line,
+    permit: Permit<CallTool>,
+    (server, tool): (&Server, &OfferedTool),
+    options: CallOptions,
+) -> Result<Json, CallError> {
+    let (action, seq) = line.point.redeem(permit).map_err(CallError::Denied)?;
+    let params = Json::object([
+        ("name", Json::String(action.tool.name.clone())),
+        ("arguments", Json::from_value(&action.arguments)),
+    ]);
+    let begun = Instant::now();
+    let answer = server
+        .upstream
+        .request("tools/call", params, options)
+        .await;
+    let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let (result, details) = match &answer {
+        Ok(result) if reply::is_error(result) => ("tool-error", json!({})),
+        Ok(result) => ("done", json!({"text_chars": reply::text_of(result).len()})),
+        Err(error) => (error.word(), json!({"error": clean::mask(&clean::line(&error.to_string(), 500))})),
+    };
+    let outcome = EventKind::Outcome(Outcome {
+        of: seq,
+        ok: result == "done",
+        result: result.to_owned(),
+        details,
+        took_ms,
+    });
+    line.point.note(outcome).map_err(CallError::Unrecorded)?;
+    let raw = answer.map_err(CallError::Upstream)?;
+    Ok(finish(raw, tool))
+}
+
+/// The reply as the model gets it.
+fn finish(raw: Json, tool: &OfferedTool) -> Json {
+    let misfit = (!reply::is_error(&raw))
+        .then(|| schema::output_problem(tool, &raw))
+        .flatten();
+    let (mut result, _) = reply::clean_result(raw, reply::TEXT_MAX);
+    if let Some(problem) = misfit {
+        reply::demote(&mut result, &problem);
+    }
+    result
+}

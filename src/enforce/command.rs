@@ -1,0 +1,204 @@
+//! Runs one command in the sandbox (`creance run`), under policy.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use serde_json::json;
+
+use crate::audit::{EventKind, Outcome};
+use crate::clean;
+use crate::config;
+use crate::decision::{Decision, Permit};
+use crate::digest::Digest;
+use crate::disk::program::{self, Artefact};
+use crate::grant::{Launch, Network};
+use crate::request::{Agent, EnvFacts, Pin, ProgramFacts, RunCommand};
+use crate::sandbox::{self, Exit, Stdio};
+
+use super::launch::StartError;
+use super::line::Line;
+use super::present;
+use super::private::Private;
+use super::terms::{self, Wanted};
+
+/// A command as its user asks for it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Command {
+    pub(crate) program: String,
+    pub(crate) args: Vec<String>,
+    pub(crate) read: Vec<PathBuf>,
+    pub(crate) write: Vec<PathBuf>,
+    pub(crate) network: Network,
+    /// Variables of the user's environment that it gets beside the short list.
+    pub(crate) env: Vec<String>,
+    pub(crate) terminal: bool,
+}
+
+/// A command, ready to be decided.
+#[derive(Debug)]
+pub(crate) struct PreparedCommand {
+    pub(crate) action: RunCommand,
+    pub(crate) warnings: Vec<String>,
+    private: Private,
+}
+
+/// Finds and hashes the program and plans its terms.
+pub(crate) fn prepare(line: &Line, command: &Command) -> Result<PreparedCommand, StartError> {
+    let ground = &line.ground;
+    let artefact = program::find(
+        &command.program,
+        &command.args,
+        &ground.cwd,
+        &ground.environment,
+    )
+    .map_err(StartError::Program)?;
+    let private = Private::plan(&ground.cache, &format!("run/{}", artefact.program.display()));
+    let wanted = wanted(line, command, &artefact);
+    let (grant, wishes) = terms::terms(ground, &wanted, &private);
+    let launch = Launch {
+        program: artefact.program.clone(),
+        name: command.program.clone(),
+        args: command.args.clone(),
+        cwd: ground.cwd.clone(),
+        stamps: artefact.stamps.clone(),
+    };
+    let confinement = sandbox::plan(&line.machine, &launch, &grant)
+        .map_err(StartError::Plan)?
+        .confinement()
+        .clone();
+    let (risks, warnings) = config::command_warnings(&command.program, &command.args);
+    let fingerprint = fingerprint(&launch, command, &artefact);
+    let path = launch.program.to_string_lossy().into_owned();
+    let action = RunCommand {
+        program: ProgramFacts {
+            name: path.rsplit('/').next().unwrap_or_default().to_owned(),
+            path,
+            pin: Pin::Unpinned,
+        },
+        launch,
+        grant,
+        confinement,
+        wishes,
+        risks,
+        fingerprint,
+    };
+    Ok(PreparedCommand {
+        action,
+        warnings,
+        private,
+    })
+}
+
+fn wanted(line: &Line, command: &Command, artefact: &Artefact) -> Wanted {
+    let ground = &line.ground;
+    let mut read = command.read.clone();
+    read.extend(artefact.folders(ground.home.as_deref(), ground.project.as_deref()));
+    let mut env = crate::grant::Environment::default();
+    for name in &command.env {
+        if let Some(value) = ground.environment.get(name) {
+            env.0.insert(name.clone(), value.clone());
+        }
+    }
+    Wanted {
+        read,
+        write: command.write.clone(),
+        network: command.network,
+        env_facts: command
+            .env
+            .iter()
+            .map(|name| EnvFacts {
+                name: name.clone(),
+                looks_secret: config::looks_secret(name),
+            })
+            .collect(),
+        env,
+        terminal: command.terminal,
+    }
+}
+
+/// What "the same command" means: program with its content, arguments, folder and grants.
+fn fingerprint(launch: &Launch, command: &Command, artefact: &Artefact) -> Digest {
+    let mut fields = vec![
+        launch.program.to_string_lossy().into_owned(),
+        artefact.digest.map(|d| d.to_string()).unwrap_or_default(),
+        launch.cwd.to_string_lossy().into_owned(),
+        format!("{:?}", command.network),
+    ];
+    let paths = |paths: &[PathBuf]| -> String { format!("{paths:?}") };
+    fields.push(paths(&command.read));
+    fields.push(paths(&command.write));
+    fields.push(format!("{:?}", command.env));
+    fields.push(format!("{:?}", launch.args));
+    Digest::of_fields("exec.run/1", fields)
+}
+
+/// Runs a command and waits for its end.
+pub(crate) async fn run(
+    line: &Line,
+    agent: &Agent,
+    command: &Command,
+) -> Result<Exit, StartError> {
+    let prepared = prepare(line, command)?;
+    let run = line.run();
+    let (asked, warnings) = (prepared.action.clone(), prepared.warnings.clone());
+    let decision = line
+        .point
+        .decide(line.asking(agent, &run), prepared.action, move || {
+            present::run(&asked, &warnings)
+        })
+        .await?;
+    match decision {
+        Decision::Deny(denial) => Err(StartError::Denied(denial)),
+        Decision::Allow(permit) => spend(line, permit, &prepared.private).await,
+    }
+}
+
+async fn spend(
+    line: &Line,
+    permit: Permit<RunCommand>,
+    private: &Private,
+) -> Result<Exit, StartError> {
+    let (action, seq) = line.point.redeem(permit).map_err(StartError::Denied)?;
+    let begun = Instant::now();
+    let ended = confined(line, &action, private).await;
+    let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let (result, details) = match &ended {
+        Ok(exit) => (
+            "done",
+            json!({"exit": exit.to_string(), "confinement": action.confinement}),
+        ),
+        Err(error) => (
+            "not-started",
+            json!({"error": clean::mask(&clean::line(&error.to_string(), 500))}),
+        ),
+    };
+    line.point.note(EventKind::Outcome(Outcome {
+        of: seq,
+        ok: ended.is_ok(),
+        result: result.to_owned(),
+        details,
+        took_ms,
+    }))?;
+    ended
+}
+
+async fn confined(
+    line: &Line,
+    action: &RunCommand,
+    private: &Private,
+) -> Result<Exit, StartError> {
+    private
+        .make()
+        .map_err(|error| StartError::Path(format!("private folders: {error}")))?;
+    let plan =
+        sandbox::plan(&line.machine, &action.launch, &action.grant).map_err(StartError::Plan)?;
+    if *plan.confinement() != action.confinement {
+        return Err(StartError::Changed(
+            "the sandbox would hold something else than what was judged".to_owned(),
+        ));
+    }
+    let mut confined = sandbox::spawn(plan, Stdio::Inherit)
+        .await
+        .map_err(StartError::Spawn)?;
+    Ok(confined.wait().await)
+}

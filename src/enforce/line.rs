@@ -1,0 +1,68 @@
+//! What every effect needs: the decision point, what this machine can enforce, and the ground.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::decision::{Asking, DecisionPoint};
+use crate::request::{Agent, Places, Project, Run, Trigger};
+use crate::sandbox::Machine;
+
+/// Where things are for one run of Creance. All paths are resolved.
+#[derive(Clone, Debug)]
+pub(crate) struct Ground {
+    /// The user's home folder.
+    pub(crate) home: Option<PathBuf>,
+    /// The project's root.
+    pub(crate) project: Option<PathBuf>,
+    /// The working folder.
+    pub(crate) cwd: PathBuf,
+    /// The rule of places.
+    pub(crate) places: Places,
+    /// The environment of the user.
+    pub(crate) environment: BTreeMap<String, String>,
+    /// Creance's own folders and files: hidden in every sandbox.
+    pub(crate) own: Vec<PathBuf>,
+    /// Where private caches and temporary folders of sandboxes lie.
+    pub(crate) cache: PathBuf,
+}
+
+impl Ground {
+    /// The folder against which a relative path is meant.
+    pub(crate) fn base(&self) -> &Path {
+        self.project.as_deref().unwrap_or(&self.cwd)
+    }
+}
+
+/// The line on which everything hangs.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub(crate) point: DecisionPoint,
+    pub(crate) machine: Machine,
+    pub(crate) ground: Ground,
+    pub(crate) trigger: Trigger,
+}
+
+impl Line {
+    /// The circumstances of a request made now.
+    pub(crate) fn run(&self) -> Run {
+        let project = match &self.ground.project {
+            Some(root) => Project {
+                id: root.to_string_lossy().into_owned(),
+                trusted: false,
+            },
+            None => Project::none(),
+        };
+        Run {
+            now_ms: self.point.now_ms(),
+            project,
+            trigger: self.trigger,
+            attended: self.point.attended(),
+            dry_run: false,
+        }
+    }
+
+    /// Who asks, and in which circumstances.
+    pub(crate) fn asking<'a>(&self, agent: &'a Agent, run: &'a Run) -> Asking<'a> {
+        Asking { agent, run }
+    }
+}

@@ -1,0 +1,252 @@
+//! What a person sees before an effect: everything that will happen, cleaned, nothing cut silently.
+//! Each value that comes from a file, a server or an agent is untrusted text.
+
+use serde_json::Value;
+
+use crate::clean;
+use crate::grant::{Grant, Guarantee, Launch, Level, Network};
+use crate::request::{Asked, CallTool, Detail, ReviewTools, RunCommand, StartServer, Wish};
+
+/// Longest field shown on one line, in characters; a longer one is shown in full over several lines.
+const LINE: usize = 4_000;
+
+/// What the person is told about a start beside its facts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StartView {
+    /// Where the definition stands, `file:line`.
+    pub(crate) origin: String,
+    /// Names of the variables that the definition sets.
+    pub(crate) env_names: Vec<String>,
+    /// Why the program cannot be pinned, when it cannot.
+    pub(crate) unpinned: Option<String>,
+    /// Warnings about command line and grants.
+    pub(crate) warnings: Vec<String>,
+    /// Lines that changed since it was agreed to.
+    pub(crate) difference: Vec<String>,
+}
+
+/// Collects details; keeps note whether everything could be shown.
+struct Sheet {
+    asked: Asked,
+}
+
+impl Sheet {
+    fn new(title: String) -> Self {
+        Self {
+            asked: Asked {
+                title,
+                complete: true,
+                ..Asked::default()
+            },
+        }
+    }
+
+    fn line(&mut self, label: &str, text: &str) {
+        if !text.is_empty() {
+            self.asked
+                .details
+                .push(Detail::new(label, clean::line(text, LINE)));
+        }
+    }
+
+    fn full(&mut self, label: &str, text: &str) {
+        let shown = clean::person(text);
+        self.asked.complete &= shown.complete;
+        if shown.marks > 0 {
+            self.warn(&format!(
+                "{label}: {} hidden or odd characters are marked",
+                shown.marks
+            ));
+        }
+        self.asked.details.push(Detail::new(label, shown.text));
+    }
+
+    fn lines(&mut self, label: &str, lines: &[String]) {
+        if !lines.is_empty() {
+            let cleaned: Vec<String> = lines.iter().map(|l| clean::line(l, LINE)).collect();
+            self.asked
+                .details
+                .push(Detail::new(label, cleaned.join("\n")));
+        }
+    }
+
+    fn warn(&mut self, text: &str) {
+        self.asked.warnings.push(clean::line(text, LINE));
+    }
+
+    fn grant(&mut self, grant: &Grant, wishes: &[Wish]) {
+        let of = |pick: fn(&Wish) -> Option<&str>| -> Vec<String> {
+            wishes.iter().filter_map(pick).map(str::to_owned).collect()
+        };
+        self.lines("reads", &of(|wish| match wish {
+            Wish::Read(path) => Some(&path.text),
+            _ => None,
+        }));
+        self.lines("writes", &of(|wish| match wish {
+            Wish::Write(path) => Some(&path.text),
+            _ => None,
+        }));
+        self.lines("unix sockets", &of(|wish| match wish {
+            Wish::Socket(path) => Some(&path.text),
+            _ => None,
+        }));
+        let network = match grant.network {
+            Network::None => "none",
+            Network::Whole => "the whole network: data can leave this machine",
+        };
+        self.line("network", network);
+    }
+
+    fn confinement(&mut self, confinement: &crate::grant::Confinement) {
+        self.line("sandbox", &confinement.to_string());
+        for guarantee in [Guarantee::Writes, Guarantee::Secrets, Guarantee::Network] {
+            let why = match confinement.levels.get(&guarantee) {
+                Some(Level::Enforced { .. }) => continue,
+                Some(Level::Weakened { why, .. } | Level::Absent { why }) => why.as_str(),
+                None => "not given by this sandbox",
+            };
+            self.warn(&format!(
+                "the sandbox does not hold `{}`: {why}",
+                guarantee.name()
+            ));
+        }
+    }
+}
+
+/// A command line as one would type it, quoted where needed.
+pub(crate) fn command_line(launch: &Launch) -> String {
+    std::iter::once(&launch.name)
+        .chain(&launch.args)
+        .map(|word| quote(word))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn quote(word: &str) -> String {
+    let plain = !word.is_empty()
+        && word
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "_-./=:@%+,".contains(c));
+    if plain {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+/// The question about starting a server.
+pub(crate) fn start(start: &StartServer, view: &StartView) -> Asked {
+    let id = clean::line(&start.server.id.to_string(), 120);
+    let mut sheet = Sheet::new(if start.first_time {
+        format!("Start the MCP server {id}?")
+    } else {
+        format!("Start the MCP server {id}, which has changed?")
+    });
+    sheet.full("command", &command_line(&start.launch));
+    sheet.line("program", &start.program.path);
+    sheet.line("folder", &start.launch.cwd.to_string_lossy());
+    sheet.line("defined in", &view.origin);
+    let (package, version) = &start.package;
+    if !package.is_empty() {
+        let version = if version.is_empty() { "no pinned version" } else { version };
+        sheet.line("package", &format!("{package} ({version})"));
+    }
+    sheet.lines("environment", &view.env_names);
+    sheet.grant(&start.grant, &start.wishes);
+    sheet.confinement(&start.confinement);
+    sheet.lines("what changed", &view.difference);
+    for warning in &view.warnings {
+        sheet.warn(warning);
+    }
+    if let Some(why) = &view.unpinned {
+        sheet.warn(&format!("the program is not pinned: {why}"));
+    }
+    if !start.secret_names.is_empty() {
+        sheet.warn(&format!(
+            "gets variables that look like secrets: {}",
+            start.secret_names.join(", ")
+        ));
+    }
+    sheet.asked
+}
+
+/// One tool as the person reviews it: name, what is new, and its full text.
+#[derive(Clone, Debug)]
+pub(crate) struct ToolView {
+    pub(crate) name: String,
+    pub(crate) text: String,
+    pub(crate) notes: Vec<String>,
+}
+
+/// The question about a tool list.
+pub(crate) fn tools(review: &ReviewTools, views: &[ToolView]) -> Asked {
+    let id = clean::line(&review.server.id.to_string(), 120);
+    let mut sheet = Sheet::new(if review.first_time {
+        format!("Use the tools of {id}?")
+    } else {
+        format!("The tools of {id} have changed. Use them?")
+    });
+    sheet.lines("new", &review.added);
+    sheet.lines("changed", &review.changed);
+    sheet.lines("gone", &review.removed);
+    for view in views {
+        let name = clean::line(&view.name, 120);
+        sheet.full(&format!("tool {name}"), &view.text);
+        for note in &view.notes {
+            sheet.warn(&format!("tool {name}: {note}"));
+        }
+    }
+    sheet.asked
+}
+
+/// The question about a tool call.
+pub(crate) fn call(call: &CallTool) -> Asked {
+    let tool = clean::line(&format!("{}/{}", call.tool.server.id, call.tool.name), 200);
+    let mut sheet = Sheet::new(format!("Call {tool}?"));
+    sheet.full("arguments", &pretty(&call.arguments));
+    let paths: Vec<String> = call
+        .paths
+        .iter()
+        .map(|arg| match &arg.path {
+            Some(path) => format!("{} is {}", arg.arg, path.text),
+            None => format!("{} cannot be resolved", arg.arg),
+        })
+        .collect();
+    sheet.lines("paths", &paths);
+    if !call.valid {
+        sheet.warn("the arguments do not fit the tool's own schema");
+    }
+    if call.secrets {
+        sheet.warn("the arguments hold something that looks like a secret");
+    }
+    if !call.option_like.is_empty() {
+        sheet.warn(&format!(
+            "begins with a dash, which some programs take as an option: {}",
+            call.option_like.join(", ")
+        ));
+    }
+    if call.tool.claims.destructive {
+        sheet.warn("the server says of this tool that it may destroy (not verified)");
+    }
+    sheet.asked
+}
+
+/// The question about running a command.
+pub(crate) fn run(run: &RunCommand, warnings: &[String]) -> Asked {
+    let mut sheet = Sheet::new("Run this command in the sandbox?".to_owned());
+    sheet.full("command", &command_line(&run.launch));
+    sheet.line("program", &run.program.path);
+    sheet.line("folder", &run.launch.cwd.to_string_lossy());
+    sheet.grant(&run.grant, &run.wishes);
+    sheet.confinement(&run.confinement);
+    for warning in warnings {
+        sheet.warn(warning);
+    }
+    sheet.asked
+}
+
+/// JSON as people read it: strings with their real line breaks would hide keys, so they stay
+/// escaped; keys and values one to a line.
+fn pretty(value: &Value) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string())
+}

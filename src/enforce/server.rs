@@ -1,0 +1,120 @@
+//! A running, confined server: its connection, what its sandbox holds, and the tools in use.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::sync::Mutex;
+
+use crate::config::ServerDefinition;
+use crate::grant::Confinement;
+use crate::protocol::OfferedTool;
+use crate::request::{Pin, ServerFacts, ServerId, ToolFacts};
+use crate::sandbox::{Confined, Exit};
+use crate::transport::{ServerHello, Upstream};
+
+use super::private::Private;
+
+/// The tools of a server, as reviewed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ToolBook {
+    /// In use.
+    pub(crate) offered: Vec<Arc<OfferedTool>>,
+    /// Held back until a person agrees, or set aside, with the reason.
+    pub(crate) left_out: Vec<(String, String)>,
+    /// The whole list against what was agreed to.
+    pub(crate) pin: Option<Pin>,
+}
+
+/// A running server.
+#[derive(Debug)]
+pub(crate) struct Server {
+    pub(crate) definition: ServerDefinition,
+    pub(crate) confinement: Confinement,
+    pub(crate) upstream: Upstream,
+    pub(crate) hello: ServerHello,
+    pub(super) facts: ServerFacts,
+    pub(super) tools: RwLock<ToolBook>,
+    pub(super) confined: Mutex<Option<Confined>>,
+    pub(super) calls: RwLock<BTreeMap<String, Arc<AtomicU64>>>,
+    pub(super) started: u64,
+    pub(super) cwd: PathBuf,
+    /// Held so that the temporary folder goes with the server.
+    pub(super) _private: Private,
+}
+
+impl Server {
+    /// Its identity.
+    pub(crate) fn id(&self) -> &ServerId {
+        &self.definition.id
+    }
+
+    /// The tools as reviewed last.
+    pub(crate) fn tools(&self) -> ToolBook {
+        self.tools
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    pub(super) fn set_tools(&self, book: ToolBook) {
+        *self.tools.write().unwrap_or_else(PoisonError::into_inner) = book;
+    }
+
+    /// The facts policy sees, with the tool list's pin as it is now.
+    pub(crate) fn facts(&self) -> ServerFacts {
+        ServerFacts {
+            tools_pin: self.tools().pin.unwrap_or(Pin::Unpinned),
+            ..self.facts.clone()
+        }
+    }
+
+    /// The facts of one of its tools.
+    pub(crate) fn tool_facts(&self, tool: &OfferedTool) -> ToolFacts {
+        ToolFacts {
+            server: self.facts(),
+            name: tool.name.clone(),
+            digest: tool.digest,
+            claims: tool.claims,
+        }
+    }
+
+    /// Counts a call of a tool; returns how many came before it.
+    pub(super) fn count_call(&self, tool: &str) -> u64 {
+        let known = self
+            .calls
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(tool)
+            .cloned();
+        let counter = known.unwrap_or_else(|| {
+            let mut calls = self.calls.write().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(calls.entry(tool.to_owned()).or_default())
+        });
+        counter.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Ends the server: closes its input, waits, then kills the whole tree.
+    pub(crate) async fn shutdown(&self) -> Option<Exit> {
+        let mut confined = self.confined.lock().await.take()?;
+        self.upstream.close().await;
+        Some(confined.shutdown().await)
+    }
+
+    /// Waits for the end of a server whose output has closed.
+    pub(crate) async fn ended(&self) -> Option<Exit> {
+        let mut confined = self.confined.lock().await.take()?;
+        Some(confined.shutdown().await)
+    }
+
+    /// Its working folder.
+    pub(crate) fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
+    /// The sequence number of the record that permitted its start.
+    pub(crate) fn started_by(&self) -> u64 {
+        self.started
+    }
+}

@@ -1,0 +1,117 @@
+//! From a definition to the terms of its sandbox, and to the wishes that are put to policy one by
+//! one. What every sandbox gets (the system, toolchains, its own private folders) is no wish.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::config;
+use crate::grant::{Environment, Grant, Limits, Network, guarded};
+use crate::request::{EnvFacts, NetworkWish, Wish};
+
+use super::line::Ground;
+use super::private::Private;
+
+/// What a process asks for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wanted {
+    pub(crate) read: Vec<PathBuf>,
+    pub(crate) write: Vec<PathBuf>,
+    pub(crate) network: Network,
+    pub(crate) env: Environment,
+    pub(crate) env_facts: Vec<EnvFacts>,
+    pub(crate) terminal: bool,
+}
+
+/// The terms of a sandbox and the wishes in them.
+pub(crate) fn terms(ground: &Ground, wanted: &Wanted, private: &Private) -> (Grant, Vec<Wish>) {
+    let project: Vec<PathBuf> = ground.project.iter().cloned().collect();
+    let mut read = toolchains(ground);
+    read.extend(wanted.read.iter().cloned());
+    let write: Vec<PathBuf> = project.iter().chain(&wanted.write).cloned().collect();
+    let grant = Grant {
+        home: ground.home.clone(),
+        protect: write.iter().flat_map(|root| protected(root)).collect(),
+        write: write
+            .iter()
+            .cloned()
+            .chain([private.cache.clone(), private.temp.clone()])
+            .collect(),
+        read,
+        hide: hidden(ground, private),
+        sockets: Vec::new(),
+        temp: Some(private.temp.clone()),
+        network: wanted.network,
+        env: environment(ground, wanted, private),
+        limits: Limits::default(),
+        terminal: wanted.terminal,
+    };
+    (grant, wishes(ground, wanted, &project))
+}
+
+fn wishes(ground: &Ground, wanted: &Wanted, project: &[PathBuf]) -> Vec<Wish> {
+    let facts = |path: &PathBuf| ground.places.facts(path.to_string_lossy());
+    let mut wishes: Vec<Wish> = Vec::new();
+    for root in project {
+        wishes.push(Wish::Read(facts(root)));
+        wishes.push(Wish::Write(facts(root)));
+    }
+    wishes.extend(wanted.read.iter().map(|path| Wish::Read(facts(path))));
+    wishes.extend(wanted.write.iter().map(|path| Wish::Write(facts(path))));
+    if wanted.network == Network::Whole {
+        wishes.push(Wish::Network(NetworkWish::Whole));
+    }
+    wishes.extend(wanted.env_facts.iter().cloned().map(Wish::Env));
+    wishes
+}
+
+fn toolchains(ground: &Ground) -> Vec<PathBuf> {
+    let Some(home) = &ground.home else {
+        return Vec::new();
+    };
+    guarded::TOOLCHAINS
+        .iter()
+        .map(|entry| home.join(entry))
+        .collect()
+}
+
+/// Everything inside a writable folder that stays as it is.
+fn protected(root: &Path) -> Vec<PathBuf> {
+    guarded::PROTECTED
+        .iter()
+        .map(|entry| root.join(entry))
+        .collect()
+}
+
+/// What no sandbox sees: credentials, Creance's own folders, private folders of other servers.
+fn hidden(ground: &Ground, private: &Private) -> Vec<PathBuf> {
+    let mut hidden: BTreeSet<PathBuf> = ground.own.iter().cloned().collect();
+    hidden.extend(guarded::SYSTEM_SECRETS.iter().map(PathBuf::from));
+    if let Some(home) = &ground.home {
+        hidden.extend(guarded::SECRETS.iter().map(|entry| home.join(entry)));
+    }
+    hidden.extend(private.others.iter().cloned());
+    for name in ["SSH_AUTH_SOCK", "XDG_RUNTIME_DIR"] {
+        if let Some(path) = ground.environment.get(name)
+            && path.starts_with('/')
+        {
+            hidden.insert(PathBuf::from(path));
+        }
+    }
+    hidden.into_iter().collect()
+}
+
+/// The whole environment: the fixed short list, private folders, and what the entry names.
+fn environment(ground: &Ground, wanted: &Wanted, private: &Private) -> Environment {
+    let mut env = config::run_environment(&ground.environment);
+    for (name, value) in private.variables(ground.home.as_deref(), wanted.network) {
+        env.insert(name, value);
+    }
+    env.extend(
+        wanted
+            .env
+            .0
+            .iter()
+            .map(|(name, value)| (name.clone(), value.clone())),
+    );
+    Environment(env)
+}

@@ -1,0 +1,286 @@
+//! Takes a server's tool list into use: compared with what was agreed to, searched for hidden text,
+//! decided, pinned. A tool that is new or changed is held back until that is done.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::clean;
+use crate::decision::{Decision, DecisionError, Permit};
+use crate::digest::Digest;
+use crate::protocol::{Json, OfferedTool, ToolList};
+use crate::request::{Agent, LedgerError, Pin, PinKind, PinRecord, ReviewTools};
+use crate::transport::CallError as UpstreamError;
+
+use super::line::Line;
+use super::present::{self, ToolView};
+use super::server::{Server, ToolBook};
+
+/// How long listing may take.
+const LIST_LIMIT: Duration = Duration::from_secs(30);
+/// How many tools of one server are offered.
+const OFFERED_MAX: usize = 100;
+
+/// Why a tool list could not be reviewed.
+#[derive(Debug)]
+pub(crate) enum ReviewError {
+    /// The decision could not be taken.
+    Decision(DecisionError),
+    /// The server did not list its tools.
+    Upstream(UpstreamError),
+}
+
+impl fmt::Display for ReviewError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Decision(error) => error.fmt(f),
+            Self::Upstream(error) => error.fmt(f),
+        }
+    }
+}
+
+impl From<DecisionError> for ReviewError {
+    fn from(error: DecisionError) -> Self {
+        Self::Decision(error)
+    }
+}
+
+impl From<LedgerError> for ReviewError {
+    fn from(error: LedgerError) -> Self {
+        Self::Decision(error.into())
+    }
+}
+
+/// A list against what was agreed to.
+struct Compared {
+    tools: Vec<Arc<OfferedTool>>,
+    aside: Vec<(String, String)>,
+    digest: Digest,
+    known: Option<PinRecord>,
+}
+
+impl Compared {
+    fn unchanged(&self, tool: &OfferedTool) -> bool {
+        let parts = self.known.as_ref().map(|known| &known.parts);
+        parts.is_some_and(|parts| parts.get(&tool.name) == Some(&tool.digest))
+    }
+
+    fn names(&self, pick: impl Fn(&OfferedTool, bool) -> bool) -> Vec<String> {
+        let parts = self.known.as_ref().map(|known| &known.parts);
+        let known = |tool: &OfferedTool| parts.is_some_and(|p| p.contains_key(&tool.name));
+        self.tools
+            .iter()
+            .filter(|tool| pick(tool, known(tool)))
+            .map(|tool| tool.name.clone())
+            .collect()
+    }
+
+    fn removed(&self) -> Vec<String> {
+        let now: BTreeSet<&str> = self.tools.iter().map(|t| t.name.as_str()).collect();
+        let known = self.known.iter().flat_map(|known| known.parts.keys());
+        known
+            .filter(|name| !now.contains(name.as_str()))
+            .cloned()
+            .collect()
+    }
+}
+
+/// Lists the tools of a server and takes them into use as far as they are agreed to.
+pub(crate) async fn review(line: &Line, agent: &Agent, server: &Server) -> Result<(), ReviewError> {
+    let list = server
+        .upstream
+        .list_tools(LIST_LIMIT)
+        .await
+        .map_err(ReviewError::Upstream)?;
+    let compared = compare(line, server, list)?;
+    if compared
+        .known
+        .as_ref()
+        .is_some_and(|known| known.digest == compared.digest)
+    {
+        server.set_tools(book(&compared, &compared.tools, Pin::Matched, ""));
+        return Ok(());
+    }
+    let held: Vec<_> = (compared.tools.iter())
+        .filter(|tool| compared.unchanged(tool))
+        .cloned()
+        .collect();
+    server.set_tools(book(&compared, &held, Pin::Matched, "waits for a person's answer"));
+    let (action, views) = question(server, &compared);
+    let run = line.run();
+    let asked = action.clone();
+    let decision = line
+        .point
+        .decide(line.asking(agent, &run), action, move || {
+            present::tools(&asked, &views)
+        })
+        .await?;
+    match decision {
+        Decision::Allow(permit) => adopt(line, server, permit, &compared)?,
+        Decision::Deny(denial) => {
+            let why = format!("new or changed, and not agreed to: {}", denial.reason());
+            server.set_tools(book(&compared, &held, Pin::Matched, &why));
+        }
+    }
+    Ok(())
+}
+
+/// Spends the permit: the list is in use, and pinned.
+fn adopt(
+    line: &Line,
+    server: &Server,
+    permit: Permit<ReviewTools>,
+    compared: &Compared,
+) -> Result<(), ReviewError> {
+    if line.point.redeem(permit).is_err() {
+        return Ok(());
+    }
+    let parts: BTreeMap<String, Digest> = compared
+        .tools
+        .iter()
+        .map(|tool| (tool.name.clone(), tool.digest))
+        .collect();
+    line.point.ledger().set_pin(
+        PinKind::Tools,
+        &server.id().to_string(),
+        PinRecord {
+            digest: compared.digest,
+            parts,
+            shown: String::new(),
+            at_ms: line.point.now_ms(),
+        },
+    )?;
+    server.set_tools(book(compared, &compared.tools, Pin::Matched, ""));
+    Ok(())
+}
+
+fn compare(line: &Line, server: &Server, list: ToolList) -> Result<Compared, LedgerError> {
+    let known = line
+        .point
+        .ledger()
+        .pin(PinKind::Tools, &server.id().to_string())?;
+    let digest = list.digest;
+    let mut tools = Vec::new();
+    let mut aside = Vec::new();
+    for tool in list.tools {
+        match &tool.problem {
+            Some(problem) => aside.push((tool.name.clone(), problem.clone())),
+            None => tools.push(Arc::new(tool)),
+        }
+    }
+    Ok(Compared {
+        tools,
+        aside,
+        digest,
+        known,
+    })
+}
+
+fn book(compared: &Compared, offered: &[Arc<OfferedTool>], pin: Pin, why: &str) -> ToolBook {
+    let offered: Vec<_> = offered.iter().take(OFFERED_MAX).cloned().collect();
+    let mut left_out = compared.aside.clone();
+    for tool in &compared.tools {
+        if offered.iter().any(|kept| kept.name == tool.name) {
+            continue;
+        }
+        let why = if why.is_empty() {
+            format!("only the first {OFFERED_MAX} tools of a server are offered")
+        } else {
+            why.to_owned()
+        };
+        left_out.push((tool.name.clone(), why));
+    }
+    ToolBook {
+        offered,
+        left_out,
+        pin: Some(pin),
+    }
+}
+
+/// The request about a list, and what a person sees of each new or changed tool.
+fn question(server: &Server, compared: &Compared) -> (ReviewTools, Vec<ToolView>) {
+    let skeletons = skeletons(&compared.tools);
+    let mut flags: BTreeSet<String> = BTreeSet::new();
+    let mut views = Vec::new();
+    for tool in &compared.tools {
+        if compared.unchanged(tool) {
+            continue;
+        }
+        let mut text = String::new();
+        tool.raw.write_to(&mut text);
+        let mut notes = Vec::new();
+        for string in strings(&tool.raw) {
+            for flag in clean::flags(string) {
+                flags.insert(flag.name().to_owned());
+                notes.push(flag.sentence());
+            }
+        }
+        if let Some(twin) = look_alike(tool, &skeletons) {
+            flags.insert("look-alike".to_owned());
+            notes.push(format!("its name looks like that of the tool {twin}"));
+        }
+        notes.sort();
+        notes.dedup();
+        views.push(ToolView {
+            name: tool.name.clone(),
+            text: shown(tool),
+            notes,
+        });
+    }
+    let action = ReviewTools {
+        server: server.facts(),
+        tools: compared.digest,
+        first_time: compared.known.is_none(),
+        added: compared.names(|_, known| !known),
+        removed: compared.removed(),
+        changed: compared.names(|tool, known| known && !compared.unchanged(tool)),
+        flags: flags.into_iter().collect(),
+    };
+    (action, views)
+}
+
+/// The tool as its server describes it: description first, then everything else.
+fn shown(tool: &OfferedTool) -> String {
+    let description = tool
+        .raw
+        .get("description")
+        .and_then(Json::as_str)
+        .unwrap_or("(no description)");
+    let mut rest = tool.raw.clone();
+    if let Some(members) = rest.as_object_mut() {
+        members.remove("description");
+        members.remove("name");
+    }
+    let mut text = format!("{description}\n");
+    rest.write_to(&mut text);
+    text
+}
+
+/// All strings of a definition, names of properties included.
+fn strings(json: &Json) -> Vec<&str> {
+    match json {
+        Json::String(text) => vec![text],
+        Json::Array(items) => items.iter().flat_map(strings).collect(),
+        Json::Object(members) => members
+            .iter()
+            .flat_map(|(key, value)| std::iter::once(key).chain(strings(value)))
+            .collect(),
+        Json::Null | Json::Bool(_) | Json::Number(_) => Vec::new(),
+    }
+}
+
+fn skeletons(tools: &[Arc<OfferedTool>]) -> Vec<(String, String)> {
+    tools
+        .iter()
+        .map(|tool| (clean::skeleton(&tool.name), tool.name.clone()))
+        .collect()
+}
+
+fn look_alike(tool: &OfferedTool, skeletons: &[(String, String)]) -> Option<String> {
+    let own = clean::skeleton(&tool.name);
+    skeletons
+        .iter()
+        .find(|(skeleton, name)| *skeleton == own && *name != tool.name)
+        .map(|(_, name)| clean::line(name, 120))
+}

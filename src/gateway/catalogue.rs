@@ -1,0 +1,124 @@
+//! What the client sees: the tools of all connected servers under unique names, described as
+//! coming from their server and untrusted.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::clean;
+use crate::enforce::{Line, Server, call, reply};
+use crate::protocol::{Json, OfferedTool, names};
+use crate::request::{Action, Agent, ServerId};
+
+use super::member::Member;
+
+/// One tool as it is offered.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) name: String,
+    pub(crate) member: Arc<Member>,
+    pub(crate) server: Arc<Server>,
+    pub(crate) tool: Arc<OfferedTool>,
+}
+
+/// All tools, as they are now.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Catalogue {
+    entries: Vec<Entry>,
+    /// Names of tools of servers that are gone: their calls are answered with why.
+    gone: BTreeMap<String, Arc<Member>>,
+}
+
+impl Catalogue {
+    /// Gathers the tools of all connected servers. Names depend on server and tool alone, so they
+    /// stay the same after a restart and in any order of configuration.
+    pub(crate) fn gather(&self, members: &[Arc<Member>], mode: names::Mode) -> Self {
+        let mut found: Vec<(Arc<Member>, Arc<Server>, Arc<OfferedTool>)> = Vec::new();
+        for member in members {
+            let Some(server) = member.server() else {
+                continue;
+            };
+            for tool in server.tools().offered {
+                found.push((Arc::clone(member), Arc::clone(&server), tool));
+            }
+        }
+        let known: Vec<(&ServerId, &str)> = found
+            .iter()
+            .map(|(member, _, tool)| (member.id(), tool.name.as_str()))
+            .collect();
+        let exposed = names::expose(mode, &known);
+        let entries: Vec<Entry> = exposed
+            .into_iter()
+            .zip(found)
+            .map(|(name, (member, server, tool))| Entry {
+                name,
+                member,
+                server,
+                tool,
+            })
+            .collect();
+        let mut gone = self.gone.clone();
+        for old in &self.entries {
+            gone.insert(old.name.clone(), Arc::clone(&old.member));
+        }
+        for entry in &entries {
+            gone.remove(&entry.name);
+        }
+        Self { entries, gone }
+    }
+
+    /// The tool behind an exposed name.
+    pub(crate) fn find(&self, name: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.name == name)
+    }
+
+    /// The server of a tool that was there and is not now.
+    pub(crate) fn gone(&self, name: &str) -> Option<&Arc<Member>> {
+        self.gone.get(name)
+    }
+
+    /// The items of `tools/list`: all but those that policy denies whatever their arguments.
+    pub(crate) fn list(&self, line: &Line, agent: &Agent) -> Vec<Json> {
+        self.entries
+            .iter()
+            .filter(|entry| !hopeless(line, agent, entry))
+            .map(item)
+            .collect()
+    }
+}
+
+/// Whether policy denies a tool whatever its arguments.
+fn hopeless(line: &Line, agent: &Agent, entry: &Entry) -> bool {
+    let empty = Json::object::<String>([]);
+    let Ok(action) = call::action(line, &entry.server, &entry.tool, &empty) else {
+        return false;
+    };
+    let run = line.run();
+    let store = line.point.store();
+    action
+        .queries(agent, &run)
+        .iter()
+        .any(|query| store.never_allows(query).is_some())
+}
+
+/// One item of `tools/list`: the server's own, with our name, marked and cleaned.
+fn item(entry: &Entry) -> Json {
+    let server = clean::line(&entry.member.id().name, 80);
+    let mut item = entry.tool.raw.clone();
+    reply::clean_strings(&mut item);
+    let Some(members) = item.as_object_mut() else {
+        return item;
+    };
+    members.insert("name", Json::String(entry.name.clone()));
+    let description = entry
+        .tool
+        .raw
+        .get("description")
+        .and_then(Json::as_str)
+        .unwrap_or_default();
+    let described = clean::description(&server, description);
+    members.insert("description", Json::String(described));
+    if let Some(Json::Object(schema)) = members.get_mut("inputSchema") {
+        schema.remove("$schema");
+    }
+    item
+}

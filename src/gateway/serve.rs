@@ -1,0 +1,269 @@
+//! The gateway's conversation with its client.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+
+use tokio::task::JoinSet;
+
+use crate::enforce::Line;
+use crate::protocol::rpc::{
+    Id, METHOD_NOT_FOUND, Message, Notification, Object, Request, Response, RpcError,
+};
+use crate::protocol::{Json, mcp, names};
+use crate::transport::{Cancel, Inbox, Incoming};
+
+use super::catalogue::Catalogue;
+use super::client::Client;
+use super::member::{Member, State};
+use super::{pipeline, status};
+
+/// What of the configuration concerns the gateway.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settings {
+    pub(crate) names: names::Mode,
+    pub(crate) start_timeout_ms: u64,
+}
+
+/// One MCP server in front of all configured servers.
+#[derive(Debug)]
+pub(crate) struct Gateway {
+    me: Weak<Gateway>,
+    line: Arc<Line>,
+    client: Arc<Client>,
+    settings: Settings,
+    members: Vec<Arc<Member>>,
+    problems: Vec<String>,
+    catalogue: RwLock<Arc<Catalogue>>,
+    /// Calls at work, by the client's id, so that they can be cancelled.
+    calls: Mutex<HashMap<Id, Cancel>>,
+    tasks: Mutex<JoinSet<()>>,
+    begun: AtomicBool,
+    closing: AtomicBool,
+}
+
+impl Gateway {
+    /// A gateway in front of these servers. `problems` are configured servers that cannot be used.
+    pub(crate) fn new(
+        line: Arc<Line>,
+        client: Arc<Client>,
+        settings: Settings,
+        members: Vec<Member>,
+        problems: Vec<String>,
+    ) -> Arc<Self> {
+        Arc::new_cyclic(|me| Self {
+            me: Weak::clone(me),
+            line,
+            client,
+            settings,
+            members: members.into_iter().map(Arc::new).collect(),
+            problems,
+            catalogue: RwLock::default(),
+            calls: Mutex::default(),
+            tasks: Mutex::default(),
+            begun: AtomicBool::new(false),
+            closing: AtomicBool::new(false),
+        })
+    }
+
+    /// Serves until the client is gone, then ends all servers.
+    pub(crate) async fn serve(self: Arc<Self>, mut inbox: Inbox) {
+        while let Some(incoming) = inbox.next().await {
+            match incoming {
+                Incoming::Message(Message::Request(request)) => self.request(request),
+                Incoming::Message(Message::Notification(note)) => self.notification(&note),
+                // Answers to our own requests are handed out by the wire itself.
+                Incoming::Message(Message::Response(_)) => {}
+                Incoming::Misfit(misfit) => {
+                    if let Some(reply) = misfit.reply() {
+                        self.client.wire().send_line(reply);
+                    }
+                }
+            }
+        }
+        self.close().await;
+    }
+
+    /// Ends everything: calls are cancelled, servers are shut down side by side.
+    pub(crate) async fn close(&self) {
+        if self.closing.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        for cancel in self.lock_calls().values() {
+            cancel.cancel("the client is gone");
+        }
+        let mut ends = JoinSet::new();
+        for member in &self.members {
+            if let Some(server) = member.server() {
+                ends.spawn(async move { server.shutdown().await });
+            }
+        }
+        while ends.join_next().await.is_some() {}
+        let mut tasks = std::mem::take(&mut *self.lock_tasks());
+        tasks.shutdown().await;
+    }
+
+    fn request(&self, request: Request) {
+        let Request { id, method, params } = request;
+        let answer = match method.as_str() {
+            "initialize" => Ok(self.initialize(params.unwrap_or_default())),
+            "ping" => Ok(Json::object::<String>([])),
+            "tools/list" => Ok(self.list()),
+            "tools/call" => return self.call(id, params),
+            _ => Err(RpcError::new(
+                METHOD_NOT_FOUND,
+                format!("no method `{}`", crate::clean::line(&method, 100)),
+            )),
+        };
+        self.answer(id, answer);
+    }
+
+    fn answer(&self, id: Id, outcome: Result<Json, RpcError>) {
+        self.client.wire().respond(Response { id, outcome });
+    }
+
+    fn initialize(&self, params: Object) -> Json {
+        let revision = mcp::negotiate(params.get("protocolVersion").and_then(Json::as_str));
+        self.client.greet(&params, revision);
+        let text = |text: &str| Json::String(text.to_owned());
+        let tools = Json::object([("listChanged", Json::Bool(true))]);
+        Json::object([
+            ("protocolVersion", text(revision)),
+            ("capabilities", Json::object([("tools", tools)])),
+            (
+                "serverInfo",
+                Json::object([
+                    ("name", text("creance")),
+                    ("title", text("Creance")),
+                    ("version", text(env!("CARGO_PKG_VERSION"))),
+                ]),
+            ),
+            (
+                "instructions",
+                Json::String(status::instructions(self.members.len())),
+            ),
+        ])
+    }
+
+    fn list(&self) -> Json {
+        self.begin();
+        let mut items = self
+            .catalogue()
+            .list(&self.line, &self.client.agent());
+        items.push(status::item());
+        Json::object([("tools", Json::Array(items))])
+    }
+
+    fn call(&self, id: Id, params: Option<Object>) {
+        let Some(gateway) = self.me.upgrade() else {
+            return;
+        };
+        let cancel = Cancel::default();
+        self.lock_calls().insert(id.clone(), cancel.clone());
+        self.spawn(async move {
+            let answer = pipeline::call(&gateway, params, cancel.clone()).await;
+            gateway.lock_calls().remove(&id);
+            // A cancelled request gets no response (MCP, Cancellation).
+            if !cancel.is_cancelled() {
+                gateway.answer(id, answer);
+            }
+        });
+    }
+
+    fn notification(&self, note: &Notification) {
+        match note.method.as_str() {
+            "notifications/initialized" => self.begin(),
+            "notifications/cancelled" => {
+                let params = note.params.as_ref();
+                let id = params.and_then(|p| p.get("requestId")).and_then(Id::from_json);
+                let cancel = id.and_then(|id| self.lock_calls().get(&id).cloned());
+                if let Some(cancel) = cancel {
+                    cancel.cancel("the client no longer wants it");
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Starts all servers, in parallel, the first time it is called.
+    fn begin(&self) {
+        if self.begun.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        for member in &self.members {
+            let (gateway, member) = (Weak::clone(&self.me), Arc::clone(member));
+            self.spawn(async move {
+                if let Some(gateway) = gateway.upgrade() {
+                    gateway.bring_up(&member).await;
+                }
+            });
+        }
+    }
+
+    /// The tools may be others now: gathers them, and says so to the client.
+    pub(super) fn tools_changed(&self) {
+        {
+            // Gathered under the lock: a slower gatherer must not put back older tools.
+            let mut catalogue = self.catalogue.write().unwrap_or_else(PoisonError::into_inner);
+            *catalogue = Arc::new(catalogue.gather(&self.members, self.settings.names));
+        }
+        if !self.is_closing() {
+            self.client
+                .wire()
+                .notify("notifications/tools/list_changed", None);
+        }
+    }
+
+    /// A task that this gateway owns: it is aborted when the gateway closes.
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = self.lock_tasks();
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(task);
+    }
+
+    pub(super) fn handle(&self) -> Weak<Self> {
+        Weak::clone(&self.me)
+    }
+
+    pub(super) fn line(&self) -> &Line {
+        &self.line
+    }
+
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub(super) fn settings(&self) -> Settings {
+        self.settings
+    }
+
+    pub(super) fn members(&self) -> &[Arc<Member>] {
+        &self.members
+    }
+
+    pub(super) fn problems(&self) -> &[String] {
+        &self.problems
+    }
+
+    pub(super) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn catalogue(&self) -> Arc<Catalogue> {
+        Arc::clone(
+            &self
+                .catalogue
+                .read()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
+    }
+
+    fn lock_calls(&self) -> std::sync::MutexGuard<'_, HashMap<Id, Cancel>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_tasks(&self) -> std::sync::MutexGuard<'_, JoinSet<()>> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
