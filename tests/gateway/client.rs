@@ -1,8 +1,8 @@
 //! Runs one of the official clients through a script of steps.
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Command, Stdio};
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -70,7 +70,7 @@ impl Client {
             .unwrap()
             .write_all(script.to_string().as_bytes())
             .unwrap();
-        let (mut stdout, mut stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+        let (mut stdout, stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
         let (send, ended) = mpsc::channel();
         let reader = thread::spawn(move || {
             let mut text = String::new();
@@ -78,17 +78,22 @@ impl Client {
             let _gone = send.send(());
             read.map(|_| text)
         });
-        let words = thread::spawn(move || {
-            let mut bytes = Vec::new();
-            let _read = stderr.read_to_end(&mut bytes);
-            String::from_utf8_lossy(&bytes).into_owned()
+        // A server that outlives its client may hold standard error open: nobody waits for its end.
+        let words = Arc::new(Mutex::new(String::new()));
+        let heard = Arc::clone(&words);
+        thread::spawn(move || {
+            let lines = BufReader::new(stderr).lines().map_while(Result::ok);
+            lines.for_each(|line| heard.lock().unwrap().push_str(&(line + "\n")));
         });
         let late = ended.recv_timeout(LIMIT).is_err();
         if late {
             child.kill().unwrap();
         }
         let status = child.wait().unwrap();
-        let (text, words) = (reader.join().unwrap().unwrap(), words.join().unwrap());
+        let (text, words) = (
+            reader.join().unwrap().unwrap(),
+            words.lock().unwrap().clone(),
+        );
         let result = serde_json::from_str(&text)
             .ok()
             .filter(|_| status.success() && !late);

@@ -9,8 +9,8 @@
 
 mod client;
 mod clients;
-
+mod decisions;
 mod raw;
 mod real;
-
+mod servers;
 mod stage;
