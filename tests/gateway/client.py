@@ -1,0 +1,88 @@
+"""The official Python client, driven by a script of steps: JSON on stdin, JSON on stdout.
+
+{"server": {"command", "args", "env", "cwd"},
+ "answers": [{"contains": "text of the question", "say": "once"}]   absent: no elicitation offered
+ "steps": [{"list": "name to wait for" or null, "within_s": 30}, {"call": "tool", "args": {}}]}
+
+gives {"version" (Python only), "server", "instructions", "results": [one per step], "asked": [messages]}.
+"""
+
+import json
+import sys
+
+import anyio
+import mcp_types as types
+from mcp import Client, MCPError, StdioServerParameters
+
+
+def choose(schema, say):
+    """The form content that says `say`: by the field that offers it, else by a yes-or-no field."""
+    for name, field in schema.get("properties", {}).items():
+        offered = field.get("enum") or [one.get("const") for one in field.get("oneOf", [])]
+        if say in offered:
+            return {name: say}
+    for name, field in schema.get("properties", {}).items():
+        if field.get("type") == "boolean":
+            return {name: say != "no"}
+    return {}
+
+
+async def main():
+    script = json.load(sys.stdin)
+    asked, changed = [], anyio.Event()
+
+    async def elicit(_context, params):
+        asked.append(params.message)
+        for answer in script["answers"]:
+            if answer["contains"] in params.message:
+                if answer["say"] in ("decline", "cancel"):
+                    return types.ElicitResult(action=answer["say"])
+                schema = json.loads(json.dumps(params.requested_schema))
+                return types.ElicitResult(action="accept", content=choose(schema, answer["say"]))
+        return types.ElicitResult(action="decline")
+
+    async def heard(message):
+        nonlocal changed
+        if isinstance(message, types.ToolListChangedNotification):
+            changed.set()
+            changed = anyio.Event()
+
+    async def listed(wanted, within_s):
+        names = []
+        with anyio.move_on_after(within_s):
+            while True:
+                news = changed
+                found = await client.list_tools()
+                names = [tool.name for tool in found.tools]
+                if wanted is None or wanted in names:
+                    return {"tools": names}
+                await news.wait()
+        return {"tools": names, "missing": wanted}
+
+    async def called(tool, args):
+        try:
+            result = await client.call_tool(tool, args)
+        except MCPError as error:
+            return {"error": str(error)}
+        text = "\n".join(part.text for part in result.content if part.type == "text")
+        return {"is_error": bool(result.is_error), "text": text, "structured": result.structured_content}
+
+    server = StdioServerParameters(**script["server"])
+    offered = elicit if "answers" in script else None
+    async with Client(server, elicitation_callback=offered, message_handler=heard) as client:
+        results = []
+        for step in script["steps"]:
+            if "call" in step:
+                results.append(await called(step["call"], step.get("args", {})))
+            else:
+                results.append(await listed(step["list"], step.get("within_s", 30)))
+        print(json.dumps({
+            "version": client.protocol_version,
+            "server": client.server_info.name if client.server_info else None,
+            "instructions": client.instructions,
+            "results": results,
+            "asked": asked,
+        }))
+
+
+anyio.run(main)

@@ -1,0 +1,16 @@
+//! The gateway from the outside: `creance serve` between official clients and real servers.
+//! Servers and clients are installed at pinned versions into `target/real`; where that cannot be
+//! done a test prints that it was skipped and why, or fails when `CREANCE_REQUIRE_REAL=1`.
+#![cfg(test)]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests start programs: the gateway itself, clients, package managers"
+)]
+
+mod client;
+mod clients;
+mod decisions;
+mod raw;
+mod real;
+mod servers;
+mod stage;

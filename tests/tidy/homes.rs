@@ -1,0 +1,191 @@
+//! What touches the world, and where: outside crates at home, words of I/O, `unsafe`.
+
+use crate::floors::{floor_of, is_test, library};
+use crate::rust::{lex, paths_from, without_tests};
+use crate::{Fault, Source};
+
+/// An outside crate may be named only below these paths of `src/`.
+pub(crate) const HOMES: &[(&str, &[&str])] = &[
+    ("cedar_policy", &["policy/"]),
+    ("clap", &["cli/", "main.rs"]),
+    ("tracing_subscriber", &["cli/", "main.rs"]),
+    ("landlock", &["sandbox/apply/"]),
+    ("seccompiler", &["sandbox/apply/"]),
+    ("birdcage", &["sandbox/apply/"]),
+    ("libc", &["sandbox/"]),
+    ("rustix", &["sandbox/", "disk/", "terminal/"]),
+    ("jsonc_parser", &["config/", "disk/"]),
+    ("jsonschema", &["protocol/"]),
+    ("regex", &["clean/"]),
+    ("unicode_normalization", &["clean/"]),
+    ("unicode_properties", &["clean/"]),
+    ("sha2", &["digest/"]),
+    ("idna", &["request/"]),
+    (
+        "tokio",
+        &[
+            "decision/",
+            "sandbox/",
+            "transport/",
+            "disk/",
+            "terminal/",
+            "enforce/",
+            "gateway/",
+            "runner/",
+            "cli/",
+            "main.rs",
+        ],
+    ),
+    (
+        "tracing",
+        &[
+            "policy/",
+            "decision/",
+            "sandbox/",
+            "transport/",
+            "disk/",
+            "terminal/",
+            "enforce/",
+            "gateway/",
+            "runner/",
+            "cli/",
+            "main.rs",
+            "lib.rs",
+        ],
+    ),
+];
+
+/// Modules that take text and time as arguments and touch nothing.
+const PURE: &[&str] = &["words", "judgement"];
+
+/// Parts of `std` that touch the world.
+const WORLD: &[&str] = &["fs", "env", "process", "thread", "os"];
+
+/// Types of `std::net` that are plain data.
+const ADDRESSES: &[&str] = &[
+    "IpAddr",
+    "Ipv4Addr",
+    "Ipv6Addr",
+    "SocketAddr",
+    "AddrParseError",
+];
+
+/// Methods of `std::path::Path` that look at the disk.
+const LOOKS: &[&str] = &[
+    "exists",
+    "try_exists",
+    "canonicalize",
+    "metadata",
+    "symlink_metadata",
+    "read_dir",
+    "read_link",
+    "is_file",
+    "is_dir",
+    "is_symlink",
+];
+
+/// One outside crate, one home.
+pub(crate) fn homes(sources: &[Source]) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    let code = sources
+        .iter()
+        .filter(|s| s.path.starts_with("src/") && s.path.ends_with(".rs"));
+    for source in code.filter(|s| !is_test(&s.path)) {
+        let tokens = without_tests(&lex(&source.text));
+        let place = source.path.trim_start_matches("src/");
+        for (name, homes) in HOMES {
+            if homes.iter().any(|home| place.starts_with(home)) {
+                continue;
+            }
+            for path in paths_from(&tokens, name) {
+                let fix = format!(
+                    "its home is {}: ask that module, or move this code there",
+                    homes.join(", ")
+                );
+                faults.push(source.fault(
+                    path.line,
+                    format!("`{name}` is named outside its home"),
+                    &fix,
+                ));
+            }
+        }
+    }
+    faults
+}
+
+/// Words and judgement touch nothing: no files, network, environment, processes, clock, threads.
+pub(crate) fn purity(sources: &[Source]) -> Vec<Fault> {
+    let pure = |s: &&Source| {
+        let own = s
+            .path
+            .trim_start_matches("src/")
+            .split(['/', '.'])
+            .next()
+            .unwrap_or_default();
+        floor_of(own).is_some_and(|(floor, _)| PURE.contains(&floor))
+    };
+    library(sources).filter(pure).flat_map(impurities).collect()
+}
+
+fn impurities(source: &Source) -> Vec<Fault> {
+    let tokens = without_tests(&lex(&source.text));
+    let fix = "take the text, the time or the fact as an argument; a mechanism gets it";
+    let mut faults = Vec::new();
+    for path in paths_from(&tokens, "std") {
+        if touches(&path.parts) {
+            faults.push(source.fault(
+                path.line,
+                format!(
+                    "`{}` in a module that touches nothing",
+                    path.parts.join("::")
+                ),
+                fix,
+            ));
+        }
+    }
+    for at in 2..tokens.len() {
+        let [dot, name, next] = [at - 2, at - 1, at].map(|n| tokens[n].text.as_str());
+        if dot == "." && next == "(" && LOOKS.contains(&name) {
+            faults.push(source.fault(
+                tokens[at].line,
+                format!("`.{name}()` looks at the disk in a module that touches nothing"),
+                fix,
+            ));
+        }
+    }
+    faults
+}
+
+/// Whether a path below `std` reaches the world.
+fn touches(parts: &[String]) -> bool {
+    let part = |n: usize| parts.get(n).map_or("", String::as_str);
+    match part(1) {
+        // `use std;`, `use std::{self}`, `use std::*`: the whole of it.
+        "" | "self" | "*" => true,
+        "net" => !ADDRESSES.contains(&part(2)),
+        "io" => ["stdin", "stdout", "stderr", "*", "prelude"].contains(&part(2)),
+        "time" => ["SystemTime", "Instant", "UNIX_EPOCH", "", "self", "*"].contains(&part(2)),
+        module => WORLD.contains(&module),
+    }
+}
+
+/// `unsafe` has one place.
+pub(crate) fn unsafe_code(sources: &[Source]) -> Vec<Fault> {
+    let code = sources
+        .iter()
+        .filter(|s| s.path.ends_with(".rs") && !s.path.starts_with("src/sandbox/apply/"));
+    let in_file = |source: &Source| -> Vec<Fault> {
+        lex(&source.text)
+            .iter()
+            .filter(|t| t.text == "unsafe")
+            .map(|t| {
+                source.fault(
+                    t.line,
+                    "`unsafe` outside src/sandbox/apply/".into(),
+                    "use a safe wrapper (rustix), or add the operation to sandbox/apply",
+                )
+            })
+            .collect()
+    };
+    code.flat_map(in_file).collect()
+}
