@@ -137,4 +137,5 @@ fn weigh(mut reply: Reply, question: &Question) -> Option<Reply> {
 }
 
 #[cfg(test)]
+#[path = "tests/broker.rs"]
 mod tests;

@@ -20,9 +20,9 @@ pub(super) struct Dialogue<'a> {
 
 /// What a typed line led to.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    /// Show these lines, then the prompt again.
-    More(Vec<Line>),
+pub(super) enum Step<T> {
+    /// Show this, and go on.
+    More(T),
     /// An answer, and the index of what it covers.
     Done(Answer, usize),
 }
@@ -46,7 +46,7 @@ impl<'a> Dialogue<'a> {
     }
 
     /// Takes one typed line.
-    pub(super) fn line(&mut self, typed: &str) -> Step {
+    pub(super) fn line(&mut self, typed: &str) -> Step<Vec<Line>> {
         let typed = typed.trim().to_lowercase();
         match self.agreed {
             None => self.answer(&typed),
@@ -54,7 +54,7 @@ impl<'a> Dialogue<'a> {
         }
     }
 
-    fn answer(&mut self, typed: &str) -> Step {
+    fn answer(&mut self, typed: &str) -> Step<Vec<Line>> {
         let Some(answer) = parse(typed) else {
             return self.again("type one of the words, or its first letter");
         };
@@ -69,7 +69,7 @@ impl<'a> Dialogue<'a> {
         Step::More(self.scopes())
     }
 
-    fn scope(&mut self, answer: Answer, typed: &str) -> Step {
+    fn scope(&mut self, answer: Answer, typed: &str) -> Step<Vec<Line>> {
         if typed.is_empty() {
             return Step::Done(answer, 0);
         }
@@ -83,7 +83,7 @@ impl<'a> Dialogue<'a> {
         }
     }
 
-    fn again(&mut self, hint: &str) -> Step {
+    fn again(&mut self, hint: &str) -> Step<Vec<Line>> {
         self.tries += 1;
         if self.tries >= TRIES_MAX {
             return Step::Done(Answer::None, 0);

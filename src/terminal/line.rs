@@ -81,7 +81,9 @@ impl Line {
 /// The line without colours.
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.spans.iter().try_for_each(|(_, text)| f.write_str(text))
+        self.spans
+            .iter()
+            .try_for_each(|(_, text)| f.write_str(text))
     }
 }
 
@@ -101,7 +103,10 @@ mod tests {
     fn no_control_character_enters_a_line() {
         let mut line = Line::new(Tone::Title, "a\u{1b}[2Jb\r\n");
         line.push(Tone::Plain, "c\u{9b}31m\u{7f}");
-        assert_eq!(line.to_string(), "a\u{fffd}[2Jb\u{fffd}\u{fffd}c\u{fffd}31m\u{fffd}");
+        assert_eq!(
+            line.to_string(),
+            "a\u{fffd}[2Jb\u{fffd}\u{fffd}c\u{fffd}31m\u{fffd}"
+        );
         let escapes = line.coloured().matches('\u{1b}').count();
         assert_eq!(escapes, 2, "only our own: one tone on and off");
     }

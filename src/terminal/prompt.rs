@@ -132,19 +132,26 @@ impl Talk {
             let mut keys = [0; 64];
             let read = tty.read(&mut keys)?;
             for byte in keys.into_iter().take(read) {
-                match editor.key(byte) {
-                    Key::Ignored => {}
-                    Key::Echo(echo) => tty.write(&echo)?,
-                    Key::Quit => return Ok((Answer::None, 0)),
-                    Key::Line(line) => match dialogue.line(&line) {
-                        Step::Done(answer, scope) => return Ok((answer, scope)),
-                        Step::More(more) => tty.write(&format!(
-                            "\n{}{}",
-                            self.text(&more),
-                            self.paint(&dialogue.prompt())
-                        ))?,
-                    },
+                let step = match editor.key(byte) {
+                    Key::Ignored => Step::More(String::new()),
+                    Key::Echo(echo) => Step::More(echo),
+                    Key::Quit => Step::Done(Answer::None, 0),
+                    Key::Line(line) => self.step(dialogue.line(&line), &dialogue),
+                };
+                match step {
+                    Step::Done(answer, scope) => return Ok((answer, scope)),
+                    Step::More(text) => tty.write(&text)?,
                 }
+            }
+        }
+    }
+
+    fn step(&self, step: Step<Vec<Line>>, dialogue: &Dialogue<'_>) -> Step<String> {
+        match step {
+            Step::Done(answer, scope) => Step::Done(answer, scope),
+            Step::More(lines) => {
+                let prompt = self.paint(&dialogue.prompt());
+                Step::More(format!("\n{}{prompt}", self.text(&lines)))
             }
         }
     }
@@ -161,5 +168,7 @@ impl Talk {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
+#[path = "tests/prompt.rs"]
 mod tests;

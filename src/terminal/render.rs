@@ -4,40 +4,30 @@
 use crate::request::{Answer, Because, Layer, Question};
 
 use super::line::{Line, Tone};
-use super::visible::{push_visible, wrap};
+use super::visible::{push_visible, wrap, wrap_one};
 
 /// The whole question, wrapped to a width in columns. Nothing is cut, and no line holds a control
 /// character.
 #[must_use]
 pub fn render(question: &Question, width: usize) -> Vec<Line> {
     let mut lines = vec![title(&question.asked.title)];
-    lines.extend(wrap(
-        &format!("{} asks for {}", question.asker, question.action),
-        width,
-        ["  ", "    "],
-    ));
+    let asker = format!("{} asks for {}", question.asker, question.action);
+    lines.extend(wrap_one(&asker, width, ["  ", "    "]));
     for detail in &question.asked.details {
         let mut label = Line::new(Tone::Plain, "  ");
         push_visible(&mut label, Tone::Label, &detail.label);
         lines.push(label);
         lines.extend(wrap(&detail.text, width, BAR));
     }
-    lines.extend(
-        question
-            .asked
-            .warnings
-            .iter()
-            .flat_map(|warning| wrap(warning, width, ["  ! ", "    "]))
-            .map(|line| Line::new(Tone::Warning, &line.to_string())),
-    );
-    lines.extend(question.because.iter().flat_map(|b| reason(b, width)));
+    for warning in &question.asked.warnings {
+        lines.extend(warn(warning, width));
+    }
+    for because in &question.because {
+        lines.extend(reason(because, width));
+    }
     if !question.asked.complete {
         let text = "not all of it can be shown, so agreeing is not offered";
-        lines.extend(
-            wrap(text, width, ["  ! ", "    "])
-                .iter()
-                .map(|line| Line::new(Tone::Warning, &line.to_string())),
-        );
+        lines.extend(warn(text, width));
     }
     lines
 }
@@ -60,21 +50,32 @@ fn title(text: &str) -> Line {
     line
 }
 
-/// A policy and its reason. A project's text comes with the cloned repository: it is quoted, and
-/// said to be the project's.
+fn warn(text: &str, width: usize) -> Vec<Line> {
+    wrap_one(text, width, ["  ! ", "    "])
+        .iter()
+        .map(|line| Line::new(Tone::Warning, &line.to_string()))
+        .collect()
+}
+
+/// A policy and its reason. A project's text comes with the cloned repository: it stands behind a
+/// bar, and is said to be the project's.
 fn reason(because: &Because, width: usize) -> Vec<Line> {
-    let text = match (because.layer, because.reason.is_empty()) {
-        (_, true) => format!("asked by policy {}", because.policy),
-        (Layer::Project, false) => format!(
-            "asked by policy {}; the project says: \"{}\"",
-            because.policy, because.reason
-        ),
-        (Layer::Builtin | Layer::Org | Layer::User, false) => {
-            format!("asked by policy {}: {}", because.policy, because.reason)
+    let policy = format!("asked by policy {}", because.policy);
+    let gutters = ["  - ", "    "];
+    match (because.layer, because.reason.is_empty()) {
+        (_, true) => wrap_one(&policy, width, gutters),
+        (Layer::Project, false) => {
+            let head = format!("{policy}, which the project explains so:");
+            let mut lines = wrap_one(&head, width, gutters);
+            lines.extend(wrap(&because.reason, width, BAR));
+            lines
         }
-    };
-    wrap(&text, width, ["  - ", "    "])
+        (Layer::Builtin | Layer::Org | Layer::User, false) => {
+            wrap_one(&format!("{policy}: {}", because.reason), width, gutters)
+        }
+    }
 }
 
 #[cfg(test)]
+#[path = "tests/render.rs"]
 mod tests;

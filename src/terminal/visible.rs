@@ -12,17 +12,27 @@ const BLANK_LINES_MAX: usize = 2;
 /// Combining marks beyond this many on one character are marked: they draw over other lines.
 const COMBINING_MAX: usize = 2;
 
-/// Wraps a text of several lines. The first line of each of its lines begins with `first`, further
-/// ones with `next`, so that no text can pose as a line of ours.
-pub(super) fn wrap(text: &str, width: usize, [first, next]: [&str; 2]) -> Vec<Line> {
-    let room = width.saturating_sub(columns(first).max(columns(next))).max(MARK_MAX);
+/// Wraps a text of several lines. Each of them begins with the first gutter and goes on with the
+/// second, so that no text can pose as a line of ours.
+pub(super) fn wrap(text: &str, width: usize, gutters: [&str; 2]) -> Vec<Line> {
     fold_blank_lines(text)
         .into_iter()
-        .flat_map(|tokens| wrap_line(&tokens, room, [first, next]))
+        .flat_map(|tokens| wrap_line(&tokens, room(width, gutters), gutters))
         .collect()
 }
 
-/// One line, whatever the text: line breaks are marked too.
+/// Wraps a text that is one line: its line breaks are marked, so that it cannot begin a second one.
+pub(super) fn wrap_one(text: &str, width: usize, gutters: [&str; 2]) -> Vec<Line> {
+    wrap_line(&tokens(text), room(width, gutters), gutters)
+}
+
+fn room(width: usize, [first, next]: [&str; 2]) -> usize {
+    width
+        .saturating_sub(columns(first).max(columns(next)))
+        .max(MARK_MAX)
+}
+
+/// Adds a text to a line that is not wrapped; line breaks are marked.
 pub(super) fn push_visible(line: &mut Line, tone: Tone, text: &str) {
     for token in tokens(text) {
         line.push(if token.marked { Tone::Marked } else { tone }, &token.text);
@@ -48,7 +58,7 @@ fn fold_blank_lines(text: &str) -> Vec<Vec<Token>> {
     let mut folded = Vec::new();
     let mut blank = 0;
     for line in text.split('\n') {
-        if line.is_empty() {
+        if line.trim_matches(' ').is_empty() {
             blank += 1;
             continue;
         }
@@ -89,7 +99,12 @@ fn tokens(line: &str) -> Vec<Token> {
             }
         });
     }
-    push_blanks(&mut tokens, blanks);
+    // At the end of a line blanks cannot be seen at all.
+    match blanks {
+        0 => {}
+        1 => tokens.push(Token::mark("<blank>".to_owned())),
+        _ => tokens.push(Token::mark(format!("<{blanks} blanks>"))),
+    }
     tokens
 }
 
@@ -163,7 +178,11 @@ fn wrap_line(tokens: &[Token], room: usize, [first, next]: [&str; 2]) -> Vec<Lin
         let gutter = if lines.is_empty() { first } else { next };
         let mut line = Line::new(Tone::Quiet, gutter);
         for token in head {
-            let tone = if token.marked { Tone::Marked } else { Tone::Plain };
+            let tone = if token.marked {
+                Tone::Marked
+            } else {
+                Tone::Plain
+            };
             line.push(tone, &token.text);
         }
         lines.push(line);
@@ -179,7 +198,11 @@ fn break_at(tokens: &[Token], room: usize) -> usize {
     for (at, token) in tokens.iter().enumerate() {
         used += columns(&token.text);
         if used > room {
-            return if after_blank > 0 { after_blank } else { at.max(1) };
+            return if after_blank > 0 {
+                after_blank
+            } else {
+                at.max(1)
+            };
         }
         if token.text == " " && used > room / 2 {
             after_blank = at + 1;

@@ -180,7 +180,9 @@ async fn reply(waiting: &Waiting, answer: Answer, scope: usize) -> io::Result<Ou
 fn unexpected(told: &Told) -> io::Error {
     match told {
         Told::Refused { why } => frame::invalid(why),
-        Told::Hello { version } => frame::invalid(&format!("the asking process speaks version {version}")),
+        Told::Hello { version } => {
+            frame::invalid(&format!("the asking process speaks version {version}"))
+        }
         _ => frame::invalid("the asking process answered something else"),
     }
 }

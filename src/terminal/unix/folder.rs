@@ -30,9 +30,14 @@ fn fault(metadata: &Metadata) -> Option<String> {
     if !metadata.is_dir() {
         Some("is not a folder; remove it".to_owned())
     } else if metadata.uid() != user {
-        Some(format!("belongs to user {}, not to you; remove it", metadata.uid()))
+        Some(format!(
+            "belongs to user {}, not to you; remove it",
+            metadata.uid()
+        ))
     } else if mode & 0o077 != 0 {
-        Some(format!("is open to others (mode {mode:o}); run chmod 700 on it"))
+        Some(format!(
+            "is open to others (mode {mode:o}); run chmod 700 on it"
+        ))
     } else {
         None
     }

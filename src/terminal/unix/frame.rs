@@ -4,7 +4,9 @@ use std::io;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::io::{
+    AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _,
+};
 
 /// A message as a line.
 pub(super) fn line(message: &impl Serialize) -> io::Result<Vec<u8>> {

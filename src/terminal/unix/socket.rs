@@ -138,7 +138,11 @@ impl Board {
 
     fn lines(&self) -> Vec<Arc<[u8]>> {
         let state = self.lock();
-        state.waiting.values().map(|e| Arc::clone(&e.line)).collect()
+        state
+            .waiting
+            .values()
+            .map(|e| Arc::clone(&e.line))
+            .collect()
     }
 
     fn answer(&self, id: &str, shown: Digest, reply: Reply) -> Outcome {
@@ -256,7 +260,9 @@ async fn exchange(stream: UnixStream, board: &Board) -> io::Result<()> {
     let (read, mut write) = stream.into_split();
     let mut read = BufReader::new(read);
     let mut greeted = false;
-    while let Some(said) = tokio::time::timeout(SILENCE_MAX, frame::read(&mut read, SAID_SIZE_MAX)).await?? {
+    while let Some(said) =
+        tokio::time::timeout(SILENCE_MAX, frame::read(&mut read, SAID_SIZE_MAX)).await??
+    {
         match said {
             Said::Hello { version: VERSION } => {
                 greeted = true;
@@ -273,9 +279,20 @@ async fn exchange(stream: UnixStream, board: &Board) -> io::Result<()> {
                 }
                 frame::write(&mut write, &Told::End).await?;
             }
-            Said::Reply { id, digest, answer, scope } => {
-                let channel = Channel::Approve { pid: pid.unwrap_or(0) };
-                let reply = Reply { answer, scope, channel };
+            Said::Reply {
+                id,
+                digest,
+                answer,
+                scope,
+            } => {
+                let channel = Channel::Approve {
+                    pid: pid.unwrap_or(0),
+                };
+                let reply = Reply {
+                    answer,
+                    scope,
+                    channel,
+                };
                 let outcome = board.answer(&id, digest, reply);
                 frame::write(&mut write, &Told::Result { outcome }).await?;
             }
@@ -285,4 +302,5 @@ async fn exchange(stream: UnixStream, board: &Board) -> io::Result<()> {
 }
 
 #[cfg(test)]
+#[path = "../tests/socket.rs"]
 mod tests;

@@ -17,7 +17,9 @@ use rustix::termios::{
 
 /// Dropping it withdraws the question.
 #[derive(Debug)]
-pub(in crate::terminal) struct Cancel(#[expect(dead_code, reason = "held to be dropped")] UnixStream);
+pub(in crate::terminal) struct Cancel(
+    #[expect(dead_code, reason = "held to be dropped")] UnixStream,
+);
 
 /// Readable as soon as the question is withdrawn.
 #[derive(Debug)]

@@ -193,10 +193,18 @@ fn replies_are_weighed() {
     }
     use Answer::{None as No, Once, Remembered, Session};
     let terminal = || Channel::Terminal;
-    check((Remembered, 1, terminal()), Remembered, Some((Remembered, 1)));
+    check(
+        (Remembered, 1, terminal()),
+        Remembered,
+        Some((Remembered, 1)),
+    );
     check((Remembered, 1, terminal()), Session, Some((Session, 1)));
     check((Remembered, 1, terminal()), Once, Some((Once, 0)));
-    check((Remembered, 1, elicitation()), Remembered, Some((Session, 1)));
+    check(
+        (Remembered, 1, elicitation()),
+        Remembered,
+        Some((Session, 1)),
+    );
     check((Session, 0, elicitation()), Once, Some((Once, 0)));
     check((Once, 1, terminal()), Remembered, Some((Once, 0)));
     check((Session, 2, terminal()), Remembered, None);
