@@ -32,3 +32,8 @@ pub use request::{
     RunnerKind, ServerFacts, ServerId, Source, StartServer, ToolClaims, ToolFacts, Transport,
     Trigger, Wish,
 };
+// People.
+pub use terminal::{
+    ApprovalError, ApprovalSocket, Broker, Colour, Line, Outcome as ApprovalOutcome, Prompt, Tone,
+    Waiting, render, scan as scan_questions, send as send_answer,
+};
