@@ -1,0 +1,190 @@
+//! One entry of `mcpServers`: strict, with variables expanded, every fault named by its field.
+
+use std::collections::BTreeMap;
+
+use jsonc_parser::ast::Value;
+
+use crate::grant::Network;
+use crate::request::ServerId;
+
+use super::definition::ServerDefinition;
+use super::fields::{Field, Member, Reader};
+use super::problem::ConfigProblem;
+use super::variables::{Text, expand};
+
+/// The keys of a local server.
+pub(crate) const KEYS: &[&str] = &[
+    "command",
+    "args",
+    "env",
+    "cwd",
+    "network",
+    "writePaths",
+    "readPaths",
+    "timeoutMs",
+    "startTimeoutMs",
+    "enabled",
+    "type",
+];
+
+/// Keys that only an entry of a remote server has, here and in other clients' files.
+const REMOTE_KEYS: &[&str] = &["url", "serverUrl", "httpUrl", "headers"];
+const REMOTE_TYPES: &[&str] = &[
+    "http",
+    "https",
+    "sse",
+    "ws",
+    "streamable-http",
+    "streamableHttp",
+];
+
+/// Longest name of a server, in characters.
+pub(crate) const NAME_MAX: usize = 200;
+
+const ITEMS_MAX: usize = 1_000;
+
+/// Reads one entry.
+pub(super) fn server<'a>(
+    reader: &Reader<'a>,
+    member: &Member<'a>,
+    id: &ServerId,
+    environment: &BTreeMap<String, String>,
+) -> Result<ServerDefinition, ConfigProblem> {
+    let members = reader.members(&member.field)?;
+    let find = |key: &str| members.iter().find(|m| m.key == key).map(|m| &m.field);
+    refuse_remote(reader, member, &members)?;
+    if let Some(unknown) = members.iter().find(|m| !KEYS.contains(&m.key)) {
+        return Err(reader.unknown(unknown, KEYS));
+    }
+    if let Some(kind) = find("type") {
+        reader.word(kind, &[("stdio", ())])?;
+    }
+    let values = Values {
+        reader,
+        environment,
+    };
+    let Some(command) = find("command") else {
+        let problem = reader.problem_at(member.at, &member.field.path, "has no `command`");
+        return Err(problem);
+    };
+    let command = values.text(command)?;
+    if command.value.trim().is_empty() {
+        return Err(reader.problem_at(member.at, &member.field.path, "has an empty `command`"));
+    }
+    let mut server = ServerDefinition::new(id.clone(), reader.origin(member.at), command);
+    server.args = find("args").map_or(Ok(Vec::new()), |f| values.texts(f))?;
+    server.env = find("env").map_or(Ok(BTreeMap::new()), |f| values.variables(f))?;
+    server.cwd = find("cwd").map(|f| values.path(f)).transpose()?;
+    server.network = find("network").map_or(Ok(Network::None), |f| network(reader, f))?;
+    server.write_paths = find("writePaths").map_or(Ok(Vec::new()), |f| values.paths(f))?;
+    server.read_paths = find("readPaths").map_or(Ok(Vec::new()), |f| values.paths(f))?;
+    if let Some(field) = find("timeoutMs") {
+        server.timeout_ms = reader.milliseconds(field)?;
+    }
+    server.start_timeout_ms = find("startTimeoutMs")
+        .map(|f| reader.milliseconds(f))
+        .transpose()?;
+    server.enabled = find("enabled").map_or(Ok(true), |f| reader.flag(f))?;
+    Ok(server)
+}
+
+fn refuse_remote(
+    reader: &Reader<'_>,
+    member: &Member<'_>,
+    members: &[Member<'_>],
+) -> Result<(), ConfigProblem> {
+    let typed = |m: &Member<'_>| {
+        m.key == "type"
+            && matches!(m.field.value, Value::StringLit(t) if REMOTE_TYPES.contains(&t.value.as_ref()))
+    };
+    let local = members.iter().any(|m| m.key == "command");
+    let remote = members
+        .iter()
+        .find(|m| typed(m) || (!local && REMOTE_KEYS.contains(&m.key)));
+    match remote {
+        Some(_) => Err(reader.problem_at(
+            member.at,
+            &member.field.path,
+            "is a remote server, and remote servers are not supported by this version",
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Settled: a list of hosts is refused until each connection can be decided, because the whole
+/// network would be granted in its place.
+fn network(reader: &Reader<'_>, field: &Field<'_>) -> Result<Network, ConfigProblem> {
+    match field.value {
+        Value::BooleanLit(flag) if flag.value => Ok(Network::Whole),
+        Value::BooleanLit(_) => Ok(Network::None),
+        Value::Array(_) => {
+            let reason = "is a list of hosts, and single hosts cannot be enforced by this version";
+            let help = "`true` asks for the whole network, `false` for none";
+            Err(reader.problem(field, reason).with_help(help))
+        }
+        _ => Err(reader.problem(field, "must be true or false")),
+    }
+}
+
+struct Values<'a, 'r> {
+    reader: &'r Reader<'a>,
+    environment: &'r BTreeMap<String, String>,
+}
+
+impl<'a> Values<'a, '_> {
+    fn text(&self, field: &Field<'a>) -> Result<Text, ConfigProblem> {
+        let written = self.reader.text(field)?;
+        expand(written, self.environment).map_err(|missing| {
+            let name = missing.name;
+            let help = format!("set {name}, or write `${{{name}:-default}}`");
+            let reason = format!("needs {name}");
+            self.reader.problem(field, reason).with_help(help)
+        })
+    }
+
+    fn path(&self, field: &Field<'a>) -> Result<Text, ConfigProblem> {
+        let path = self.text(field)?;
+        if path.value.is_empty() {
+            return Err(self.reader.problem(field, "is an empty path"));
+        }
+        Ok(path)
+    }
+
+    fn texts(&self, field: &Field<'a>) -> Result<Vec<Text>, ConfigProblem> {
+        self.items(field)?
+            .iter()
+            .map(|item| self.text(item))
+            .collect()
+    }
+
+    fn paths(&self, field: &Field<'a>) -> Result<Vec<Text>, ConfigProblem> {
+        self.items(field)?
+            .iter()
+            .map(|item| self.path(item))
+            .collect()
+    }
+
+    fn items(&self, field: &Field<'a>) -> Result<Vec<Field<'a>>, ConfigProblem> {
+        let items = self.reader.list(field)?;
+        if items.len() > ITEMS_MAX {
+            return Err(self
+                .reader
+                .problem(field, format!("has more than {ITEMS_MAX} items")));
+        }
+        Ok(items)
+    }
+
+    fn variables(&self, field: &Field<'a>) -> Result<BTreeMap<String, Text>, ConfigProblem> {
+        let mut variables = BTreeMap::new();
+        for member in self.reader.members(field)? {
+            if member.key.is_empty() || member.key.contains(['=', '\0']) {
+                let reason = "is not the name of a variable";
+                return Err(self
+                    .reader
+                    .problem_at(member.at, &member.field.path, reason));
+            }
+            variables.insert(member.key.to_owned(), self.text(&member.field)?);
+        }
+        Ok(variables)
+    }
+}
