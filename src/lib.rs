@@ -24,6 +24,10 @@ pub use grant::{
     Confinement, Environment, FileStamp, Grant, Guarantee, Launch, Level, Limits, Network, Place,
     guarded,
 };
+pub use policy::{
+    Clause, ExplainedPart, ExplainedPolicy, Explanation, PolicyEffect, PolicyInfo, PolicyOutcome,
+    PolicyProblem, PolicySet, PolicySource, Truth, Verdict, VerdictPart, facts,
+};
 pub use request::{
     Act, Action, Agent, Answer, Approver, ArgPath, Asked, Because, CallTool, Channel, DenyAll,
     Detail, Entry, EnvFacts, GetPrompt, HostError, HostName, Key, Layer, Ledger, LedgerError,

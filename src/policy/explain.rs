@@ -1,0 +1,278 @@
+//! Why: every policy in scope, clause by clause, beside the same verdict that decides.
+
+use std::fmt;
+
+use cedar_policy::{Authorizer, Decision, Entities, Policy, PolicyId, PolicySet as Cedar, Request};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::request::{Answer, Query};
+
+use super::facts::{self, Judged};
+use super::load::Loaded;
+use super::polarity::conditions;
+use super::record;
+use super::set::{PolicyInfo, PolicySet};
+use super::verdict::{PolicyOutcome, Verdict};
+
+/// Why an action is judged as it is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explanation {
+    /// The verdict: the one that decides.
+    pub verdict: Verdict,
+    /// The answer that was held to be on file.
+    pub held: Answer,
+    /// Query by query.
+    pub parts: Vec<ExplainedPart>,
+}
+
+/// One query of an action.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ExplainedPart {
+    /// What was judged.
+    pub what: String,
+    /// Its outcome.
+    pub outcome: PolicyOutcome,
+    /// The facts.
+    pub facts: Value,
+    /// Every policy whose scope fits, those that hold first.
+    pub policies: Vec<ExplainedPolicy>,
+}
+
+/// One policy whose scope fits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ExplainedPolicy {
+    /// The policy.
+    pub policy: PolicyInfo,
+    /// Whether it holds with the answer at hand.
+    pub satisfied: Truth,
+    /// Its clauses; a chain of `&&` in a `when` is taken apart.
+    pub clauses: Vec<Clause>,
+}
+
+/// One clause of a policy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Clause {
+    /// Its text.
+    pub text: String,
+    /// `when` or `unless`.
+    pub kind: String,
+    /// Its value.
+    pub value: Truth,
+}
+
+/// The value of a clause or a policy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Truth {
+    /// It holds.
+    Yes,
+    /// It does not hold.
+    No,
+    /// It could not be evaluated.
+    Error(String),
+}
+
+impl PolicySet {
+    /// Explains the verdict of [`PolicySet::evaluate_all`].
+    #[must_use]
+    pub fn explain(&self, queries: &[Query<'_>], held: Answer) -> Explanation {
+        let verdict = self.evaluate_all(queries, held);
+        let parts = queries
+            .iter()
+            .zip(&verdict.parts)
+            .map(|(query, (what, outcome, _))| ExplainedPart {
+                what: what.clone(),
+                outcome: *outcome,
+                facts: record::facts(query),
+                policies: self.in_scope(query, held),
+            })
+            .collect();
+        Explanation {
+            verdict,
+            held,
+            parts,
+        }
+    }
+
+    fn in_scope(&self, query: &Query<'_>, held: Answer) -> Vec<ExplainedPolicy> {
+        let Some(probe) = Probe::new(query, held) else {
+            return Vec::new();
+        };
+        let mut found: Vec<ExplainedPolicy> = self
+            .0
+            .index
+            .sets(
+                &probe.judged.env,
+                &probe.judged.resource,
+                &probe.judged.entities,
+            )
+            .into_iter()
+            .flat_map(Cedar::policies)
+            .filter_map(|policy| self.0.policies.get(policy.id()))
+            .filter_map(|loaded| probe.policy(loaded))
+            .collect();
+        found.sort_by_key(|one| (one.satisfied == Truth::No, one.policy.id.clone()));
+        found
+    }
+}
+
+/// Evaluates pieces of policies on one request.
+struct Probe {
+    judged: Judged,
+    request: Request,
+}
+
+impl Probe {
+    fn new(query: &Query<'_>, held: Answer) -> Option<Self> {
+        let judged = facts::judged(query).ok()?;
+        let request = judged.request(held).ok()?;
+        Some(Self { judged, request })
+    }
+
+    /// A policy in scope with its clauses; `None` when its scope does not fit.
+    fn policy(&self, loaded: &Loaded) -> Option<ExplainedPolicy> {
+        let whole = loaded.policy.to_json().ok()?;
+        if self.value(&piece(Some(&whole), None)?) != Truth::Yes {
+            return None;
+        }
+        let mut clauses = Vec::new();
+        for (kind, body) in conditions(&whole) {
+            let mut bodies = Vec::new();
+            if kind == "when" {
+                take_apart(body, &mut bodies);
+            } else {
+                bodies.push(body);
+            }
+            clauses.extend(
+                bodies
+                    .into_iter()
+                    .filter_map(|body| self.clause(kind, body)),
+            );
+        }
+        let mut permit = whole.clone();
+        if let Some(effect) = permit.get_mut("effect") {
+            *effect = json!("permit");
+        }
+        let policy = Policy::from_json(Some(PolicyId::new("probe")), permit).ok()?;
+        Some(ExplainedPolicy {
+            policy: loaded.info(),
+            satisfied: self.value(&policy),
+            clauses,
+        })
+    }
+
+    fn clause(&self, kind: &str, body: &Value) -> Option<Clause> {
+        let policy = piece(None, Some(body))?;
+        let text = policy.to_cedar()?;
+        let text = text.split_once("when").map_or("", |(_, rest)| rest);
+        let text = text.trim().trim_end_matches(';').trim();
+        let text = text.strip_prefix('{').unwrap_or(text);
+        let text = text.strip_suffix('}').unwrap_or(text);
+        Some(Clause {
+            text: text.split_whitespace().collect::<Vec<_>>().join(" "),
+            kind: kind.to_owned(),
+            value: self.value(&policy),
+        })
+    }
+
+    fn value(&self, policy: &Policy) -> Truth {
+        evaluate(&self.request, policy, &self.judged.entities)
+    }
+}
+
+fn evaluate(request: &Request, policy: &Policy, entities: &Entities) -> Truth {
+    let set = match Cedar::from_policies([policy.clone()]) {
+        Ok(set) => set,
+        Err(error) => return Truth::Error(error.to_string()),
+    };
+    let response = Authorizer::new().is_authorized(request, &set, entities);
+    if let Some(error) = response.diagnostics().errors().next() {
+        return Truth::Error(error.to_string().replace('\n', " "));
+    }
+    match response.decision() {
+        Decision::Allow => Truth::Yes,
+        Decision::Deny => Truth::No,
+    }
+}
+
+/// A permit with the scope of one policy, or one clause, alone.
+fn piece(scope_of: Option<&Value>, body: Option<&Value>) -> Option<Policy> {
+    let scope = |part: &str| {
+        scope_of
+            .and_then(|policy| policy.get(part))
+            .cloned()
+            .unwrap_or_else(|| json!({ "op": "All" }))
+    };
+    let conditions = body.map(|body| json!({ "kind": "when", "body": body }));
+    let policy = json!({
+        "effect": "permit",
+        "principal": scope("principal"),
+        "action": scope("action"),
+        "resource": scope("resource"),
+        "conditions": conditions.into_iter().collect::<Vec<_>>(),
+    });
+    Policy::from_json(Some(PolicyId::new("probe")), policy).ok()
+}
+
+fn take_apart<'a>(body: &'a Value, into: &mut Vec<&'a Value>) {
+    match body
+        .get("&&")
+        .and_then(|and| Some((and.get("left")?, and.get("right")?)))
+    {
+        Some((left, right)) => {
+            take_apart(left, into);
+            take_apart(right, into);
+        }
+        None => into.push(body),
+    }
+}
+
+impl fmt::Display for Truth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Yes => f.write_str("true"),
+            Self::No => f.write_str("false"),
+            Self::Error(error) => write!(f, "error: {error}"),
+        }
+    }
+}
+
+impl fmt::Display for PolicyOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Allow => f.write_str("allow"),
+            Self::Ask(answer) => write!(f, "ask (an answer may last: {})", answer.word()),
+            Self::Deny => f.write_str("deny"),
+        }
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.verdict.outcome)?;
+        for because in &self.verdict.because {
+            writeln!(f, "  {}: {}", because.policy, because.reason)?;
+        }
+        for part in &self.parts {
+            writeln!(f, "\n{}: {}", part.what, part.outcome)?;
+            for one in &part.policies {
+                let info = &one.policy;
+                let effect = match info.effect {
+                    super::set::PolicyEffect::Permit => "permit",
+                    super::set::PolicyEffect::Forbid => "forbid",
+                };
+                let value = &one.satisfied;
+                writeln!(
+                    f,
+                    "  {effect} {} ({}:{}): {value}",
+                    info.id, info.file, info.line
+                )?;
+                for clause in &one.clauses {
+                    writeln!(f, "    {} {}: {}", clause.kind, clause.text, clause.value)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,98 @@
+//! Collects the entities of one request, each once, and short forms of Cedar's values.
+
+use std::collections::{HashMap, HashSet};
+
+use cedar_policy::{Entity, EntityTypeName, EntityUid, RestrictedExpression};
+
+use crate::policy::vocabulary::uid;
+
+pub(super) type Value = RestrictedExpression;
+
+/// A fact could not be put into Cedar's form.
+#[derive(Debug)]
+pub(crate) struct FactError(pub(super) String);
+
+impl std::fmt::Display for FactError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the facts do not fit the schema: {}", self.0)
+    }
+}
+
+impl std::error::Error for FactError {}
+
+/// A failure of Cedar while facts are put into its form.
+pub(super) fn unfit(error: impl std::fmt::Display) -> FactError {
+    FactError(error.to_string().replace('\n', " "))
+}
+
+/// The entities of one request.
+#[derive(Default)]
+pub(super) struct Entities(HashMap<EntityUid, Entity>);
+
+impl Entities {
+    /// Puts an entity in.
+    pub(super) fn add(
+        &mut self,
+        name: &EntityUid,
+        attributes: impl IntoIterator<Item = (&'static str, Value)>,
+        parents: HashSet<EntityUid>,
+    ) -> Result<(), FactError> {
+        let attributes = attributes
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), value));
+        let entity = Entity::new_with_tags(name.clone(), attributes, parents, []).map_err(unfit)?;
+        self.0.insert(name.clone(), entity);
+        Ok(())
+    }
+
+    /// Puts an entity in that holds tags only.
+    pub(super) fn add_tagged(
+        &mut self,
+        kind: &EntityTypeName,
+        tags: impl IntoIterator<Item = (String, Value)>,
+    ) -> Result<Value, FactError> {
+        let name = uid(kind, "call");
+        let entity = Entity::new_with_tags(name.clone(), [], [], tags).map_err(unfit)?;
+        self.0.insert(name.clone(), entity);
+        Ok(reference(name))
+    }
+
+    pub(super) fn has(&self, name: &EntityUid) -> bool {
+        self.0.contains_key(name)
+    }
+
+    pub(super) fn into_vec(self) -> Vec<Entity> {
+        self.0.into_values().collect()
+    }
+}
+
+pub(super) fn text(value: impl Into<String>) -> Value {
+    Value::new_string(value.into())
+}
+
+/// A number; one too large for Cedar becomes the largest.
+pub(super) fn number(value: u64) -> Value {
+    Value::new_long(i64::try_from(value).unwrap_or(i64::MAX))
+}
+
+pub(super) fn reference(name: EntityUid) -> Value {
+    Value::new_entity_uid(name)
+}
+
+/// A member of a closed vocabulary.
+pub(super) fn member(kind: &EntityTypeName, id: &str) -> Value {
+    reference(uid(kind, id))
+}
+
+pub(super) fn texts<T: Into<String>>(values: impl IntoIterator<Item = T>) -> Value {
+    Value::new_set(values.into_iter().map(text))
+}
+
+pub(super) fn record(
+    fields: impl IntoIterator<Item = (&'static str, Value)>,
+) -> Result<Value, FactError> {
+    let fields = fields
+        .into_iter()
+        .map(|(key, value)| (key.to_owned(), value));
+    Value::new_record(fields).map_err(unfit)
+}

@@ -1,0 +1,12 @@
+//! From a query to what Cedar judges: principal, action, resource, context and entities. Every
+//! entity that is named anywhere is put into the store, so that `in` is never false by ignorance.
+
+mod args;
+mod build;
+mod host;
+mod path;
+mod question;
+mod start;
+mod who;
+
+pub(super) use question::{Judged, action_name, judged, named_resource, principal_name};

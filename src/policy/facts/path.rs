@@ -1,0 +1,137 @@
+//! Paths: in every parent folder, in one place, and inside the project also in the forms that start
+//! with `./`, so that one policy works in every clone.
+
+use std::collections::HashSet;
+
+use cedar_policy::EntityUid;
+
+use crate::policy::vocabulary::{TYPES, uid};
+use crate::request::{ArgPath, PathFacts};
+
+use super::build::{Entities, FactError, Value, number, reference, text};
+
+/// Puts a path in.
+pub(super) fn add(entities: &mut Entities, facts: &PathFacts) -> Result<EntityUid, FactError> {
+    let path = uid(&TYPES.path, &facts.text);
+    if entities.has(&path) {
+        return Ok(path);
+    }
+    let name = facts.text.rsplit('/').next().unwrap_or_default();
+    let extension = match name.rsplit_once('.') {
+        Some((stem, extension)) if !stem.is_empty() => extension.to_lowercase(),
+        _ => String::new(),
+    };
+    let attributes = [
+        ("text", text(facts.text.as_str())),
+        ("name", text(name)),
+        ("ext", text(extension)),
+        ("hidden", Value::new_bool(name.starts_with('.'))),
+        ("in_project", Value::new_bool(facts.in_project.is_some())),
+    ];
+    entities.add(&path, attributes, above(facts))?;
+    Ok(path)
+}
+
+/// Everything that a path is in, without itself.
+fn above(facts: &PathFacts) -> HashSet<EntityUid> {
+    let mut above: HashSet<EntityUid> = folders(&facts.text).map(|f| uid(&TYPES.path, f)).collect();
+    above.insert(uid(&TYPES.place, facts.place.name()));
+    if let Some(inside) = &facts.in_project {
+        above.insert(uid(&TYPES.path, "."));
+        let relative = format!("./{inside}");
+        if !inside.is_empty() {
+            above.insert(uid(&TYPES.path, &relative));
+        }
+        let parents = folders(&relative).filter(|folder| *folder != ".");
+        above.extend(parents.map(|folder| uid(&TYPES.path, folder)));
+    }
+    above
+}
+
+/// The folders above a path, from the nearest: `/a/b` and `/a` and `/` for `/a/b/c`.
+pub(super) fn folders(path: &str) -> impl Iterator<Item = &str> {
+    let mut rest = if path == "/" { "" } else { path };
+    std::iter::from_fn(move || {
+        let (above, _) = rest.rsplit_once('/')?;
+        rest = above;
+        match above {
+            "" if path.starts_with('/') => Some("/"),
+            "" => None,
+            folder => Some(folder),
+        }
+    })
+}
+
+/// The path arguments of one call.
+pub(super) struct PathArguments {
+    pub(super) every: Value,
+    pub(super) some: Value,
+    pub(super) by_name: Value,
+    pub(super) resolved: Value,
+    pub(super) outside: Value,
+}
+
+/// Puts the path arguments in. `every` is in what all of them are in, `some` in what any is in;
+/// one that cannot be resolved is in nothing, and so `every` is in nothing.
+pub(super) fn add_arguments(
+    entities: &mut Entities,
+    arguments: &[ArgPath],
+) -> Result<PathArguments, FactError> {
+    let mut every: Option<HashSet<EntityUid>> = None;
+    let mut some: HashSet<EntityUid> = HashSet::new();
+    let mut tags: Vec<(String, Value)> = Vec::new();
+    for argument in arguments {
+        let mut within = HashSet::new();
+        if let Some(facts) = &argument.path {
+            let path = add(entities, facts)?;
+            within = above(facts);
+            within.insert(path.clone());
+            if !tags.iter().any(|(name, _)| *name == argument.arg) {
+                tags.push((argument.arg.clone(), reference(path)));
+            }
+        }
+        some.extend(within.iter().cloned());
+        every = Some(match every {
+            None => within,
+            Some(common) => common.intersection(&within).cloned().collect(),
+        });
+    }
+    let count = arguments.len() as u64;
+    let mut add_group = |id: &str, within: HashSet<EntityUid>| {
+        let group = uid(&TYPES.paths, id);
+        entities.add(&group, [("count", number(count))], within)?;
+        Ok::<_, FactError>(reference(group))
+    };
+    let resolved = arguments.iter().all(|argument| argument.path.is_some());
+    let inside = |argument: &ArgPath| {
+        argument
+            .path
+            .as_ref()
+            .is_some_and(|path| path.in_project.is_some())
+    };
+    Ok(PathArguments {
+        every: add_group("every", every.unwrap_or_default())?,
+        some: add_group("some", some)?,
+        by_name: entities.add_tagged(&TYPES.arg_paths, tags)?,
+        resolved: Value::new_bool(resolved),
+        outside: Value::new_bool(!arguments.iter().all(inside)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::folders;
+
+    #[test]
+    fn folders_are_walked_up() {
+        let check = |path: &str, want: &[&str]| {
+            assert_eq!(folders(path).collect::<Vec<_>>(), want, "{path}");
+        };
+        check("/a/b/c", &["/a/b", "/a", "/"]);
+        check("/a", &["/"]);
+        check("/", &[]);
+        check("./docs/a.md", &["./docs", "."]);
+        check("./a", &["."]);
+        check("x", &[]);
+    }
+}

@@ -1,0 +1,124 @@
+//! Agents, servers, programs and the circumstances of a run.
+
+use std::collections::HashSet;
+
+use cedar_policy::EntityUid;
+
+use crate::policy::vocabulary::{TYPES, uid};
+use crate::request::{Agent, Pin, ProgramFacts, Run, ServerFacts, Transport, Trigger};
+
+use super::build::{Entities, FactError, Value, member, number, record, reference, text};
+use super::path;
+
+pub(super) fn add_agent(entities: &mut Entities, agent: &Agent) -> Result<EntityUid, FactError> {
+    let groups = || agent.groups.iter().map(|group| uid(&TYPES.group, group));
+    for group in groups() {
+        entities.add(&group, [], HashSet::new())?;
+    }
+    let user = uid(&TYPES.user, &agent.user);
+    let attributes = [("name", text(agent.user.as_str()))];
+    entities.add(&user, attributes, groups().collect())?;
+    let name = uid(&TYPES.agent, &agent.name);
+    let attributes = [
+        ("name", text(agent.name.as_str())),
+        ("client", text(agent.client.as_str())),
+        ("client_verified", Value::new_bool(agent.client_verified)),
+        ("depth", number(u64::from(agent.depth))),
+    ];
+    let above = groups().chain([user]).collect();
+    entities.add(&name, attributes, above)?;
+    Ok(name)
+}
+
+pub(super) fn add_server(
+    entities: &mut Entities,
+    server: &ServerFacts,
+) -> Result<EntityUid, FactError> {
+    let name = uid(&TYPES.server, &server.id.to_string());
+    if entities.has(&name) {
+        return Ok(name);
+    }
+    let source = source_of(server);
+    let attributes = [
+        ("name", text(server.id.name.as_str())),
+        ("source", reference(source.clone())),
+        (
+            "transport",
+            member(&TYPES.transport, transport(server.transport)),
+        ),
+        ("pin", pin(server.pin)),
+        ("tools_pin", pin(server.tools_pin)),
+        ("sandboxed", Value::new_bool(server.sandboxed)),
+    ];
+    entities.add(&name, attributes, HashSet::from([source]))?;
+    Ok(name)
+}
+
+/// The source of a server as an entity.
+pub(super) fn source_of(server: &ServerFacts) -> EntityUid {
+    uid(&TYPES.source, server.id.source.name())
+}
+
+pub(super) fn add_program(
+    entities: &mut Entities,
+    program: &ProgramFacts,
+) -> Result<EntityUid, FactError> {
+    let name = uid(&TYPES.program, &program.path);
+    let folders = path::folders(&program.path)
+        .chain([program.path.as_str()])
+        .map(|folder| uid(&TYPES.path, folder));
+    let attributes = [
+        ("name", text(program.name.as_str())),
+        ("path", text(program.path.as_str())),
+        ("pin", pin(program.pin)),
+    ];
+    entities.add(&name, attributes, folders.collect())?;
+    Ok(name)
+}
+
+pub(super) fn run(entities: &mut Entities, run: &Run) -> Result<Value, FactError> {
+    let project = uid(&TYPES.project, &run.project.id);
+    let attributes = [("trusted", Value::new_bool(run.project.trusted))];
+    entities.add(&project, attributes, HashSet::new())?;
+    record([
+        ("now", Value::new_datetime(timestamp(run.now_ms))),
+        ("project", reference(project)),
+        ("trigger", member(&TYPES.trigger, trigger(run.trigger))),
+        ("attended", Value::new_bool(run.attended)),
+        ("dry_run", Value::new_bool(run.dry_run)),
+    ])
+}
+
+/// A time in Cedar's form; one outside the years 1970 to 9999 becomes the nearest inside.
+fn timestamp(ms: i64) -> String {
+    const LAST: u64 = 253_402_300_799_999;
+    let ms = u64::try_from(ms).unwrap_or(0).min(LAST);
+    let time = std::time::UNIX_EPOCH + std::time::Duration::from_millis(ms);
+    humantime::format_rfc3339_millis(time).to_string()
+}
+
+fn pin(pin: Pin) -> Value {
+    let name = match pin {
+        Pin::Matched => "matched",
+        Pin::Unpinned => "unpinned",
+        Pin::Changed => "changed",
+    };
+    member(&TYPES.pin, name)
+}
+
+fn transport(transport: Transport) -> &'static str {
+    match transport {
+        Transport::Stdio => "stdio",
+        Transport::Http => "http",
+        Transport::InProcess => "in-process",
+    }
+}
+
+fn trigger(trigger: Trigger) -> &'static str {
+    match trigger {
+        Trigger::Person => "person",
+        Trigger::Agent => "agent",
+        Trigger::Server => "server",
+        Trigger::Schedule => "schedule",
+    }
+}

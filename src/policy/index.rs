@@ -1,0 +1,73 @@
+//! Which policies can apply to a request: by principal type, action and resource type, and by the
+//! entity that the scope names as resource. Everything else need not be evaluated.
+
+use std::collections::HashMap;
+
+use cedar_policy::{
+    Entities, EntityUid, Policy, PolicySet, PolicySetError, RequestEnv, ResourceConstraint, Schema,
+};
+
+/// The policies of one set, by where they can apply.
+#[derive(Debug, Default)]
+pub(super) struct Index(HashMap<RequestEnv, Slice>);
+
+/// The policies of one request environment.
+#[derive(Debug, Default)]
+struct Slice {
+    /// Those that name no resource.
+    open: PolicySet,
+    /// Those whose scope says `resource == X` or `resource in X`.
+    by_resource: HashMap<EntityUid, PolicySet>,
+}
+
+impl Index {
+    pub(super) fn new(policies: &PolicySet, schema: &Schema) -> Result<Self, PolicySetError> {
+        let mut slices: HashMap<RequestEnv, Slice> = HashMap::new();
+        for policy in policies.policies() {
+            let named = named_resource(policy);
+            for env in policy.get_valid_request_envs(schema) {
+                let slice = slices.entry(env).or_default();
+                let set = match &named {
+                    None => &mut slice.open,
+                    Some(entity) => slice.by_resource.entry(entity.clone()).or_default(),
+                };
+                set.add(policy.clone())?;
+            }
+        }
+        Ok(Self(slices))
+    }
+
+    /// The disjoint sets that together hold every policy that can be satisfied by a request about
+    /// this resource: `resource in X` needs X to be the resource or one of its ancestors.
+    pub(super) fn sets<'a>(
+        &'a self,
+        env: &RequestEnv,
+        resource: &EntityUid,
+        entities: &'a Entities,
+    ) -> Vec<&'a PolicySet> {
+        let Some(slice) = self.0.get(env) else {
+            return Vec::new();
+        };
+        let mut sets = vec![&slice.open];
+        if slice.by_resource.is_empty() {
+            return sets;
+        }
+        sets.extend(slice.by_resource.get(resource));
+        let ancestors = entities.ancestors(resource).into_iter().flatten();
+        sets.extend(
+            ancestors
+                .filter(|ancestor| *ancestor != resource)
+                .filter_map(|ancestor| slice.by_resource.get(ancestor)),
+        );
+        sets
+    }
+}
+
+fn named_resource(policy: &Policy) -> Option<EntityUid> {
+    match policy.resource_constraint() {
+        ResourceConstraint::Any | ResourceConstraint::Is(_) => None,
+        ResourceConstraint::In(entity)
+        | ResourceConstraint::Eq(entity)
+        | ResourceConstraint::IsIn(_, entity) => Some(entity),
+    }
+}

@@ -1,0 +1,299 @@
+//! From policy texts to a checked set: parse, ids, layer rules, polarity, lints, strict validation.
+//! One fatal problem anywhere and there is no set.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use cedar_policy::ffi::DetailedError;
+use cedar_policy::{
+    ActionConstraint, Effect, EntityUid, Policy, PolicyId, PolicySet, ValidationMode, Validator,
+};
+use serde_json::Value;
+
+use crate::request::Layer;
+
+use super::lint;
+use super::polarity;
+use super::source::{Place, PolicyProblem, PolicySource};
+use super::vocabulary::SCHEMA;
+
+static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| Validator::new(SCHEMA.clone()));
+
+/// One policy with what is known about it.
+#[derive(Clone, Debug)]
+pub(super) struct Loaded {
+    pub(super) policy: Policy,
+    pub(super) layer: Layer,
+    pub(super) file: String,
+    pub(super) line: usize,
+    /// Reads a flag of human answers: its satisfaction may change with the answer.
+    pub(super) heeds_answers: bool,
+    /// Reads the context at all.
+    pub(super) heeds_context: bool,
+}
+
+/// Loads texts of any layer.
+pub(super) fn load(
+    sources: &[PolicySource],
+) -> Result<(Vec<Loaded>, Vec<PolicyProblem>), Vec<PolicyProblem>> {
+    let mut loader = Loader::default();
+    for source in sources {
+        loader.file(source);
+    }
+    loader.validate(sources);
+    if loader.problems.iter().any(|problem| problem.fatal) {
+        Err(loader.problems)
+    } else {
+        Ok((loader.policies, loader.problems))
+    }
+}
+
+#[derive(Default)]
+struct Loader {
+    policies: Vec<Loaded>,
+    problems: Vec<PolicyProblem>,
+    ids: HashSet<PolicyId>,
+}
+
+impl Loader {
+    fn file(&mut self, source: &PolicySource) {
+        let stem = match stem(&source.file) {
+            Ok(stem) => stem,
+            Err((message, hint)) => {
+                let problem = PolicyProblem::of_file(source, message).hint(hint);
+                return self.problems.push(problem);
+            }
+        };
+        let text = without_mark(&source.text);
+        let parsed: PolicySet = match text.parse() {
+            Ok(parsed) => parsed,
+            Err(error) => {
+                let error = DetailedError::from(&error);
+                return self.problems.extend(unreadable(source, &error));
+            }
+        };
+        for template in parsed.templates() {
+            let place = locate(text, &template.to_string(), 0).0;
+            let problem = PolicyProblem::of_file(source, "a template is no policy")
+                .hint("name the principal and the resource instead of `?principal` and `?resource`")
+                .at(place);
+            self.problems.push(problem);
+        }
+        let mut policies: Vec<&Policy> = parsed.policies().collect();
+        policies.sort_by_key(|policy| position(policy));
+        let mut from = 0;
+        for policy in policies {
+            let (place, end) = locate(text, &policy.to_string(), from);
+            from = end;
+            self.policy(source, &stem, policy, place);
+        }
+    }
+
+    fn policy(&mut self, source: &PolicySource, stem: &str, policy: &Policy, place: Place) {
+        let local = policy.annotation("id").unwrap_or_default();
+        if !is_plain(local) {
+            let problem = PolicyProblem::of_file(source, "a policy has no @id, or one with other characters than letters, digits, `-`, `_` and `.`")
+                .hint("write `@id(\"short-name\")` above it")
+                .at(place);
+            return self.problems.push(problem);
+        }
+        let id = PolicyId::new(format!("{}/{stem}/{local}", source.layer.name()));
+        let name = id.to_string();
+        let fatal = |message: String| {
+            PolicyProblem::of_file(source, message)
+                .at(place)
+                .policy(&name)
+        };
+        if !self.ids.insert(id.clone()) {
+            let problem = fatal("two policies have this id".to_owned());
+            return self.problems.push(problem);
+        }
+        if source.layer == Layer::Project && policy.effect() == Effect::Permit {
+            let problem = fatal("a project's policies may only forbid".to_owned())
+                .hint("put the permit into your own policy folder if you agree with it");
+            return self.problems.push(problem);
+        }
+        let json = match policy.to_json() {
+            Ok(json) => json,
+            Err(error) => return self.problems.push(fatal(one_line(&error.to_string()))),
+        };
+        let found = problems_of(policy, &json).into_iter().map(|finding| {
+            let problem = fatal(finding.message).hint(finding.hint);
+            if finding.fatal {
+                problem
+            } else {
+                problem.warning()
+            }
+        });
+        self.problems.extend(found);
+        let bodies = || polarity::conditions(&json).map(|(_, body)| body);
+        self.policies.push(Loaded {
+            policy: policy.new_id(id),
+            layer: source.layer,
+            file: source.file.clone(),
+            line: place.line,
+            heeds_answers: bodies().any(polarity::mentions_flags),
+            heeds_context: bodies().any(polarity::mentions_context),
+        });
+    }
+
+    /// Strict validation. A warning on a forbid is fatal: it says that the rule never fires.
+    fn validate(&mut self, sources: &[PolicySource]) {
+        let policies = self.policies.iter().map(|loaded| loaded.policy.clone());
+        let set = match PolicySet::from_policies(policies) {
+            Ok(set) => set,
+            Err(error) => {
+                let problem = sources
+                    .first()
+                    .map(|source| PolicyProblem::of_file(source, one_line(&error.to_string())));
+                return self.problems.extend(problem);
+            }
+        };
+        let result = VALIDATOR.validate(&set, ValidationMode::Strict);
+        let errors = result
+            .validation_errors()
+            .map(|error| (error.policy_id(), DetailedError::from(error), true));
+        let warnings = result
+            .validation_warnings()
+            .map(|warning| (warning.policy_id(), DetailedError::from(warning), false));
+        for (id, details, is_error) in errors.chain(warnings) {
+            let Some(loaded) = self.policies.iter().find(|l| l.policy.id() == id) else {
+                continue;
+            };
+            let problem = invalid(sources, loaded, &details);
+            let fatal = is_error || loaded.policy.effect() == Effect::Forbid;
+            self.problems
+                .push(if fatal { problem } else { problem.warning() });
+        }
+    }
+}
+
+fn problems_of(policy: &Policy, json: &Value) -> Vec<lint::Finding> {
+    let mut found = lint::findings(policy.effect(), json);
+    let mut fatal = |message: String, hint: &'static str| {
+        found.push(lint::Finding {
+            fatal: true,
+            message,
+            hint,
+        });
+    };
+    if !polarity::holds(policy.effect(), json) {
+        fatal(polarity::RULE.to_owned(), polarity::HINT);
+    }
+    if let ActionConstraint::Eq(action) = policy.action_constraint()
+        && is_group(&action)
+    {
+        fatal(
+            format!("`action == {action}` matches no request: it is a group"),
+            "write `action in` the group",
+        );
+    }
+    if policy.annotation("reason").is_none_or(str::is_empty) {
+        found.push(lint::Finding {
+            fatal: false,
+            message: "no @reason: people will see the id only".to_owned(),
+            hint: "write `@reason(\"…\")` above it",
+        });
+    }
+    found
+}
+
+fn is_group(action: &EntityUid) -> bool {
+    SCHEMA.action_groups().any(|group| group == action)
+}
+
+/// A file's name in ids. It reaches people and models, so it is kept plain.
+fn stem(file: &str) -> Result<String, (&'static str, &'static str)> {
+    let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    let Some(stem) = name.strip_suffix(".cedar") else {
+        return Err((
+            "a policy file's name ends in .cedar",
+            "rename it, or move it out of the policy folder",
+        ));
+    };
+    if is_plain(stem) {
+        Ok(stem.to_owned())
+    } else {
+        Err((
+            "a policy file's name has letters, digits, `-`, `_` and `.` only",
+            "rename it",
+        ))
+    }
+}
+
+fn is_plain(name: &str) -> bool {
+    (1..=64).contains(&name.len())
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
+}
+
+/// A text without its byte-order mark, which editors write and the parser refuses.
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
+/// The parser names policies `policy0`, `policy1`, … in the order of the file.
+fn position(policy: &Policy) -> usize {
+    let id = policy.id().to_string();
+    id.trim_start_matches("policy")
+        .parse()
+        .unwrap_or(usize::MAX)
+}
+
+/// Where a policy's text stands, and where it ends.
+fn locate(text: &str, policy: &str, from: usize) -> (Place, usize) {
+    let rest = text.get(from..).unwrap_or_default();
+    let start = rest.find(policy).map_or(from, |offset| from + offset);
+    (
+        Place::of(text, start),
+        (start + policy.len()).min(text.len()),
+    )
+}
+
+fn unreadable(source: &PolicySource, error: &DetailedError) -> Vec<PolicyProblem> {
+    std::iter::once(error)
+        .chain(&error.related)
+        .map(|error| {
+            let message = format!("cannot be read: {}", one_line(&error.message));
+            let problem = PolicyProblem::of_file(source, message)
+                .hint(one_line(error.help.as_deref().unwrap_or_default()));
+            match error.source_locations.first() {
+                Some(label) => problem.at(Place::of(without_mark(&source.text), label.loc.start)),
+                None => problem,
+            }
+        })
+        .collect()
+}
+
+/// A finding of the validator as a fatal problem.
+fn invalid(sources: &[PolicySource], loaded: &Loaded, details: &DetailedError) -> PolicyProblem {
+    let text = sources
+        .iter()
+        .find(|source| source.layer == loaded.layer && source.file == loaded.file)
+        .map_or("", |source| without_mark(&source.text));
+    let place = match details.source_locations.first() {
+        Some(label) => Place::of(text, label.loc.start),
+        None => Place {
+            line: loaded.line,
+            column: 1,
+        },
+    };
+    let id = loaded.policy.id().to_string();
+    let message = one_line(&details.message);
+    let prefix = format!("for policy `{id}`, ");
+    PolicyProblem {
+        fatal: true,
+        layer: loaded.layer,
+        file: loaded.file.clone(),
+        line: place.line,
+        column: place.column,
+        message: message.strip_prefix(&prefix).unwrap_or(&message).to_owned(),
+        hint: one_line(details.help.as_deref().unwrap_or_default()),
+        policy: id,
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,127 @@
+//! What was judged, as JSON for the audit record.
+
+use serde_json::{Value, json};
+
+use crate::grant::{Confinement, Guarantee};
+use crate::request::{
+    Act, CallTool, GetPrompt, Query, ReadResource, ReviewTools, RunCommand, StartServer, Wish,
+};
+
+use super::facts::{action_name, named_resource, principal_name};
+
+/// The facts of a query. Arguments of calls stand in it as they are: mask secrets before keeping it.
+/// Values of environment variables do not.
+#[must_use]
+pub fn facts(query: &Query<'_>) -> Value {
+    json!({
+        "principal": principal_name(query),
+        "action": action_name(&query.act),
+        "resource": named_resource(&query.act),
+        "agent": query.agent,
+        "run": query.run,
+        "facts": of_act(&query.act),
+    })
+}
+
+fn of_act(act: &Act<'_>) -> Value {
+    match *act {
+        Act::StartServer(start) => of_start(start),
+        Act::ReviewTools(review) => of_tools(review),
+        Act::Wish(wish) => of_wish(wish),
+        Act::CallTool(call) => of_call(call),
+        Act::ReadResource(read) => of_resource(read),
+        Act::GetPrompt(get) => of_prompt(get),
+        Act::RunCommand(command) => of_command(command),
+    }
+}
+
+fn of_start(start: &StartServer) -> Value {
+    json!({
+        "server": start.server,
+        "program": start.program,
+        "runner": start.runner,
+        "package": start.package.0,
+        "package_version": start.package.1,
+        "name": start.launch.name,
+        "args": start.launch.args,
+        "cwd": start.launch.cwd.to_string_lossy(),
+        "env_names": start.grant.env.0.keys().collect::<Vec<_>>(),
+        "secret_names": start.secret_names,
+        "network": start.grant.network,
+        "wishes": start.wishes,
+        "first_time": start.first_time,
+        "config_changed": start.config_changed,
+        "risks": start.risks,
+        "definition": start.definition,
+        "artefact": start.artefact,
+        "confinement": of_confinement(&start.confinement),
+    })
+}
+
+fn of_command(command: &RunCommand) -> Value {
+    json!({
+        "program": command.program,
+        "name": command.launch.name,
+        "args": command.launch.args,
+        "cwd": command.launch.cwd.to_string_lossy(),
+        "env_names": command.grant.env.0.keys().collect::<Vec<_>>(),
+        "network": command.grant.network,
+        "wishes": command.wishes,
+        "risks": command.risks,
+        "fingerprint": command.fingerprint,
+        "confinement": of_confinement(&command.confinement),
+    })
+}
+
+fn of_confinement(confinement: &Confinement) -> Value {
+    let levels = Guarantee::ALL.into_iter().map(|guarantee| {
+        (
+            guarantee.name().to_owned(),
+            confinement.level(guarantee).into(),
+        )
+    });
+    json!({
+        "backend": confinement.backend,
+        "levels": Value::Object(levels.collect()),
+    })
+}
+
+fn of_tools(review: &ReviewTools) -> Value {
+    json!({
+        "server": review.server,
+        "tools": review.tools,
+        "first_time": review.first_time,
+        "added": review.added,
+        "removed": review.removed,
+        "changed": review.changed,
+        "flags": review.flags,
+    })
+}
+
+fn of_wish(wish: &Wish) -> Value {
+    json!(wish)
+}
+
+fn of_call(call: &CallTool) -> Value {
+    json!({
+        "server": call.tool.server,
+        "tool_digest": call.tool.digest,
+        "claims": call.tool.claims,
+        "arguments": call.arguments,
+        "arguments_digest": call.arguments_digest,
+        "arguments_bytes": call.arguments_bytes,
+        "valid": call.valid,
+        "secrets": call.secrets,
+        "paths": call.paths,
+        "option_like": call.option_like,
+        "calls_this_session": call.calls_this_session,
+    })
+}
+
+fn of_resource(read: &ReadResource) -> Value {
+    json!({ "server": read.server, "uri": read.uri })
+}
+
+fn of_prompt(get: &GetPrompt) -> Value {
+    json!({ "server": get.server, "name": get.name, "arguments": get.arguments })
+}

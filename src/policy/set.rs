@@ -1,0 +1,225 @@
+//! A checked set of policies of all layers, ready to judge. Cheap to clone, never changed.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+
+use cedar_policy::{Effect, PolicyId, PolicySet as Cedar};
+use serde::Serialize;
+
+use crate::digest::{Digest, DigestBuilder};
+use crate::request::{Because, Layer, Role};
+
+use super::index::Index;
+use super::load::{Loaded, load};
+use super::source::{PolicyProblem, PolicySource};
+use super::vocabulary::{JSON, SCHEMA};
+
+const GUARD_RAILS: &str = include_str!("../../policies/builtin/guardrails.cedar");
+const DEFAULTS: &str = include_str!("../../policies/builtin/defaults.cedar");
+
+/// What a policy does when its conditions hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PolicyEffect {
+    /// It permits.
+    Permit,
+    /// It forbids, whatever else permits.
+    Forbid,
+}
+
+/// One policy of a set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PolicyInfo {
+    /// `layer/file/id`.
+    pub id: String,
+    /// Its layer.
+    pub layer: Layer,
+    /// Its effect.
+    pub effect: PolicyEffect,
+    /// The file it stands in.
+    pub file: String,
+    /// The line on which it begins.
+    pub line: usize,
+    /// Its `@reason`; may be empty. Project text is hostile until cleaned.
+    pub reason: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// A checked set of policies of all layers.
+#[derive(Clone)]
+pub struct PolicySet(pub(super) Arc<Store>);
+
+/// What a set holds.
+pub(super) struct Store {
+    pub(super) policies: HashMap<PolicyId, Loaded>,
+    /// The ids in the order of loading.
+    order: Vec<PolicyId>,
+    pub(super) index: Index,
+    digest: Digest,
+}
+
+/// The built-in layer's two texts.
+fn builtin_sources() -> [PolicySource; 2] {
+    [("guardrails", GUARD_RAILS), ("defaults", DEFAULTS)].map(|(name, text)| PolicySource {
+        layer: Layer::Builtin,
+        file: format!("builtin/{name}.cedar"),
+        text: text.to_owned(),
+    })
+}
+
+#[expect(
+    clippy::expect_used,
+    reason = "constants of this crate, held by the tests"
+)]
+static BUILTIN: LazyLock<PolicySet> = LazyLock::new(|| {
+    let (policies, _) = load(&builtin_sources()).expect("the built-in policies are valid");
+    PolicySet::new(policies).expect("the built-in policies have ids of their own")
+});
+
+#[expect(
+    clippy::expect_used,
+    reason = "constants of this crate, held by the tests"
+)]
+static RAILS: LazyLock<PolicySet> = LazyLock::new(|| {
+    let [rails, _] = builtin_sources();
+    let (policies, _) = load(&[rails]).expect("the guard rails are valid");
+    PolicySet::new(policies).expect("the guard rails have ids of their own")
+});
+
+impl PolicySet {
+    /// The built-in layer: guard rails and defaults.
+    #[must_use]
+    pub fn builtin() -> Self {
+        BUILTIN.clone()
+    }
+
+    /// The guard rails alone. Nothing is permitted: for a first start whose policies are broken.
+    #[must_use]
+    pub fn guard_rails() -> Self {
+        RAILS.clone()
+    }
+
+    /// Checks policy texts of the organisation's, the user's and the project's layer, and puts them
+    /// on top of the built-in layer. Gives the warnings along with the set.
+    ///
+    /// # Errors
+    /// Every problem, at least one of them fatal. The caller keeps the set it has, or falls back to
+    /// [`PolicySet::guard_rails`].
+    pub fn parse(
+        sources: &[PolicySource],
+    ) -> Result<(Self, Vec<PolicyProblem>), Vec<PolicyProblem>> {
+        let builtin = BUILTIN.clone();
+        let claimed = sources
+            .iter()
+            .filter(|source| source.layer == Layer::Builtin)
+            .map(|source| PolicyProblem::of_file(source, "the built-in layer is compiled in"));
+        let claimed: Vec<PolicyProblem> = claimed.collect();
+        if !claimed.is_empty() {
+            return Err(claimed);
+        }
+        let (loaded, warnings) = load(sources)?;
+        let store = &builtin.0;
+        let base = store.order.iter().filter_map(|id| store.policies.get(id));
+        let policies: Vec<Loaded> = base.cloned().chain(loaded).collect();
+        match Self::new(policies) {
+            Ok(set) => Ok((set, warnings)),
+            Err(message) => Err(sources
+                .first()
+                .map(|source| PolicyProblem::of_file(source, message))
+                .into_iter()
+                .collect()),
+        }
+    }
+
+    fn new(policies: Vec<Loaded>) -> Result<Self, String> {
+        let all = policies.iter().map(|loaded| loaded.policy.clone());
+        let whole = Cedar::from_policies(all).map_err(|error| error.to_string())?;
+        let index = Index::new(&whole, &SCHEMA).map_err(|error| error.to_string())?;
+        let order: Vec<PolicyId> = policies.iter().map(|l| l.policy.id().clone()).collect();
+        Ok(Self(Arc::new(Store {
+            digest: digest(&policies),
+            policies: order.iter().cloned().zip(policies).collect(),
+            order,
+            index,
+        })))
+    }
+
+    /// The digest of schema and policies: what decides.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        self.0.digest
+    }
+
+    /// The policies, layer by layer in the order of loading.
+    #[must_use]
+    pub fn list(&self) -> Vec<PolicyInfo> {
+        let loaded = self.0.order.iter().filter_map(|id| self.0.policies.get(id));
+        loaded.map(Loaded::info).collect()
+    }
+}
+
+/// Order of files does not matter, names and texts do.
+fn digest(policies: &[Loaded]) -> Digest {
+    let mut parts: Vec<(String, String)> = policies
+        .iter()
+        .map(|loaded| (loaded.policy.id().to_string(), loaded.policy.to_string()))
+        .collect();
+    parts.sort();
+    let mut builder = DigestBuilder::new("policy-set/1");
+    builder.field(JSON);
+    for (id, text) in parts {
+        builder.field(id).field(text);
+    }
+    builder.finish()
+}
+
+impl Loaded {
+    /// What people see of it.
+    pub(super) fn info(&self) -> PolicyInfo {
+        PolicyInfo {
+            id: self.policy.id().to_string(),
+            layer: self.layer,
+            effect: match self.policy.effect() {
+                Effect::Permit => PolicyEffect::Permit,
+                Effect::Forbid => PolicyEffect::Forbid,
+            },
+            file: self.file.clone(),
+            line: self.line,
+            reason: self.reason().to_owned(),
+            text: self.policy.to_string(),
+        }
+    }
+
+    fn reason(&self) -> &str {
+        self.policy.annotation("reason").unwrap_or_default()
+    }
+
+    /// Its part in a decision.
+    pub(super) fn because(&self, role: Role) -> Because {
+        Because {
+            policy: self.policy.id().to_string(),
+            layer: self.layer,
+            role,
+            reason: self.reason().to_owned(),
+        }
+    }
+
+    /// Its part in a decision when it could not be evaluated.
+    pub(super) fn failed(&self, error: &str) -> Because {
+        Because {
+            reason: format!("could not be evaluated: {error}"),
+            ..self.because(Role::Error)
+        }
+    }
+}
+
+impl fmt::Debug for PolicySet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PolicySet")
+            .field("policies", &self.0.order.len())
+            .field("digest", &self.0.digest.short())
+            .finish()
+    }
+}

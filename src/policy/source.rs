@@ -1,0 +1,115 @@
+//! Policy texts as they come in, and what can be wrong with them.
+
+use std::fmt;
+
+use crate::request::Layer;
+
+/// One policy file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicySource {
+    /// Its layer.
+    pub layer: Layer,
+    /// Its name in messages; the last part without `.cedar` stands in the policies' ids.
+    pub file: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// Something wrong with a policy file. A fatal one keeps the whole set from being used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyProblem {
+    /// Whether the set is unusable.
+    pub fatal: bool,
+    /// The layer of the file.
+    pub layer: Layer,
+    /// The file.
+    pub file: String,
+    /// The line, from 1; 0 when the problem has no place.
+    pub line: usize,
+    /// The column, from 1; 0 when the problem has no place.
+    pub column: usize,
+    /// The policy's id, when it is known.
+    pub policy: String,
+    /// What is wrong, in one line.
+    pub message: String,
+    /// The way out; may be empty.
+    pub hint: String,
+}
+
+impl PolicyProblem {
+    /// A fatal problem of a file as a whole.
+    pub(super) fn of_file(source: &PolicySource, message: impl Into<String>) -> Self {
+        Self {
+            fatal: true,
+            layer: source.layer,
+            file: source.file.clone(),
+            line: 0,
+            column: 0,
+            policy: String::new(),
+            message: message.into(),
+            hint: String::new(),
+        }
+    }
+
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+
+    pub(super) fn at(mut self, place: Place) -> Self {
+        self.line = place.line;
+        self.column = place.column;
+        self
+    }
+
+    pub(super) fn policy(mut self, id: &str) -> Self {
+        id.clone_into(&mut self.policy);
+        self
+    }
+
+    pub(super) fn warning(mut self) -> Self {
+        self.fatal = false;
+        self
+    }
+}
+
+impl fmt::Display for PolicyProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        if self.line > 0 {
+            write!(f, ":{}:{}", self.line, self.column)?;
+        }
+        f.write_str(": ")?;
+        if !self.fatal {
+            f.write_str("warning: ")?;
+        }
+        if !self.policy.is_empty() {
+            write!(f, "{}: ", self.policy)?;
+        }
+        f.write_str(&self.message)?;
+        if !self.hint.is_empty() {
+            write!(f, " ({})", self.hint)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for PolicyProblem {}
+
+/// A place in a text, line and column counted from 1 in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) line: usize,
+    pub(super) column: usize,
+}
+
+impl Place {
+    /// The place of a byte offset.
+    pub(super) fn of(text: &str, offset: usize) -> Self {
+        let before = text.get(..offset).unwrap_or(text);
+        let line = before.matches('\n').count() + 1;
+        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let column = before.get(start..).unwrap_or("").chars().count() + 1;
+        Self { line, column }
+    }
+}

@@ -1,0 +1,25 @@
+//! Tests of the store that need its inside.
+
+use super::vocabulary::{JSON, TEXT};
+
+/// The schema in Cedar's JSON form, one line a top-level entry, as the embedded file has it.
+fn generated() -> String {
+    let (fragment, _) = cedar_policy::SchemaFragment::from_cedarschema_str(TEXT).unwrap();
+    let value: serde_json::Value =
+        serde_json::from_str(&fragment.to_json_string().unwrap()).unwrap();
+    serde_json::to_string_pretty(&value).unwrap() + "\n"
+}
+
+/// The embedded form says what the readable one says. `UPDATE=1` writes it anew.
+#[test]
+fn embedded_schema_is_current() {
+    if std::env::var_os("UPDATE").is_some() {
+        let file = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/schemas/creance.cedarschema.json"
+        );
+        std::fs::write(file, generated()).unwrap();
+        return;
+    }
+    assert_eq!(JSON, generated());
+}

@@ -1,0 +1,69 @@
+//! The schema and the names of its types, parsed once.
+
+use std::sync::LazyLock;
+
+use cedar_policy::{EntityId, EntityTypeName, EntityUid, Schema};
+
+/// The schema as people read and write it.
+#[cfg(test)]
+pub(super) const TEXT: &str = include_str!("../../schemas/creance.cedarschema");
+
+/// The same in Cedar's JSON form, which is read several times faster.
+pub(super) const JSON: &str = include_str!("../../schemas/creance.cedarschema.json");
+
+#[expect(
+    clippy::expect_used,
+    reason = "a constant of this crate, held by the tests"
+)]
+pub(super) static SCHEMA: LazyLock<Schema> =
+    LazyLock::new(|| Schema::from_json_str(JSON).expect("the embedded schema is valid"));
+
+macro_rules! types {
+    ($($field:ident: $name:literal,)*) => {
+        /// The names of the entity types.
+        pub(super) struct Types {
+            $(pub(super) $field: EntityTypeName,)*
+        }
+
+        #[expect(clippy::expect_used, reason = "constants of this file, held by the tests")]
+        pub(super) static TYPES: LazyLock<Types> = LazyLock::new(|| Types {
+            $($field: $name.parse().expect("a type name of the schema"),)*
+        });
+    };
+}
+
+types! {
+    action: "Action",
+    group: "Group",
+    user: "User",
+    agent: "Agent",
+    source: "Source",
+    pin: "Pin",
+    transport: "Transport",
+    trigger: "Trigger",
+    place: "Place",
+    runner: "Runner",
+    risk: "Risk",
+    level: "Level",
+    network: "Network",
+    ip_class: "IpClass",
+    project: "Project",
+    path: "Path",
+    paths: "Paths",
+    program: "Program",
+    domain: "Domain",
+    host: "Host",
+    env_var: "EnvVar",
+    server: "Server",
+    tool: "Tool",
+    prompt: "Prompt",
+    mcp_resource: "McpResource",
+    args: "Args",
+    numbers: "Numbers",
+    arg_paths: "ArgPaths",
+}
+
+/// An entity's name.
+pub(super) fn uid(kind: &EntityTypeName, id: &str) -> EntityUid {
+    EntityUid::from_type_name_and_id(kind.clone(), EntityId::new(id))
+}
