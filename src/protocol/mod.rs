@@ -1,1 +1,4 @@
 //! JSON-RPC and the Model Context Protocol as data: messages, framing, names, schemas. No I/O.
+
+pub(crate) mod json;
+pub(crate) mod rpc;
