@@ -1,1 +1,24 @@
-//! The public handles; wires the floors together.
+//! The public handles; wires the floors together. `Runner` is for programs that embed Creance,
+//! `Workspace` is what the command line works with: everything found on this machine.
+
+mod error;
+mod forecast;
+mod manage;
+mod policies;
+mod proxy;
+mod runner;
+mod serve;
+mod server;
+mod session;
+mod spec;
+mod workspace;
+
+pub use error::{Error, ErrorKind};
+pub use forecast::Forecast;
+pub use manage::ServerReport;
+pub use policies::{PolicyNotice, Policies};
+pub use runner::Runner;
+pub use server::{RunningServer, ToolReply, ToolSummary};
+pub use session::Session;
+pub use spec::{CommandExit, CommandSpec, ServerSpec};
+pub use workspace::{Workspace, WorkspaceOptions};

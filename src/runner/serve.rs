@@ -1,0 +1,88 @@
+//! Serves the gateway on this process's standard input and output.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use crate::audit::EventKind;
+use crate::config::ToolNames;
+use crate::gateway::{Client, Elicitation, Gateway, Member, Settings};
+use crate::protocol::names;
+use crate::request::{Approver, Trigger};
+use crate::terminal::{ApprovalSocket, Broker};
+use crate::transport::{self, Downstream};
+
+use super::error::{Error, ErrorKind};
+use super::workspace::Workspace;
+
+impl Workspace {
+    /// Serves MCP on standard input and output until the client is gone or a signal comes, then
+    /// ends all servers.
+    ///
+    /// # Errors
+    /// When the audit log, the pins or the standard streams cannot be used.
+    pub async fn serve(&self) -> Result<(), Error> {
+        let io = |e: std::io::Error| Error::caused(ErrorKind::Io, format!("standard streams: {e}"), e);
+        let (wire, inbox) = Downstream::open(
+            transport::stdin().map_err(io)?,
+            transport::stdout().map_err(io)?,
+        );
+        let client = Arc::new(Client::new(wire, &self.user));
+        let channels: Vec<Arc<dyn Approver>> = vec![
+            Arc::new(Elicitation::new(Arc::clone(&client))),
+            Arc::new(ApprovalSocket::new(&self.folders.sockets)),
+        ];
+        let broker = Broker::new(channels).with_limit(self.question_limit());
+        let line = Arc::new(self.line(Arc::new(broker), Trigger::Agent)?);
+        line.point
+            .note(EventKind::Note {
+                name: "gateway-started".to_owned(),
+                details: json!({
+                    "version": env!("CARGO_PKG_VERSION"),
+                    "store": self.policies.store.digest(),
+                    "servers": self.server_ids(),
+                }),
+            })
+            .map_err(|e| Error::caused(ErrorKind::Audit, e.to_string(), e))?;
+        let settings = Settings {
+            names: match self.settings.tool_names() {
+                ToolNames::Server => names::Mode::Server,
+                ToolNames::Mcp => names::Mode::Mcp,
+                ToolNames::Plain => names::Mode::Plain,
+            },
+            start_timeout_ms: self.settings.start_timeout_ms(),
+        };
+        let members = self.servers.iter().cloned().map(Member::new).collect();
+        let gateway = Gateway::new(line, client, settings, members, self.problems.clone());
+        tokio::select! {
+            () = Arc::clone(&gateway).serve(inbox) => {}
+            () = ended_by_signal() => gateway.close().await,
+        }
+        Ok(())
+    }
+}
+
+/// Waits for the signal that ends this process in order.
+#[cfg(unix)]
+pub(super) async fn ended_by_signal() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let wait = |kind| async move {
+        match signal(kind) {
+            Ok(mut signal) => {
+                signal.recv().await;
+            }
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        () = wait(SignalKind::terminate()) => {}
+        () = wait(SignalKind::interrupt()) => {}
+        () = wait(SignalKind::hangup()) => {}
+    }
+}
+
+/// Waits for the signal that ends this process in order.
+#[cfg(not(unix))]
+pub(super) async fn ended_by_signal() {
+    let _ = tokio::signal::ctrl_c().await;
+}

@@ -1,0 +1,150 @@
+//! What an embedding program asks for: a server, a command. A wish, not a right.
+
+use std::path::PathBuf;
+
+use crate::config::{Origin, ServerDefinition, Text};
+use crate::enforce::command::Command;
+use crate::grant::Network;
+use crate::request::{ServerId, Source};
+
+/// A local MCP server to start.
+///
+/// ```
+/// let spec = creance::ServerSpec::stdio("files", "mcp-files").arg(".").env("MODE", "read");
+/// assert_eq!(spec.name(), "files");
+/// ```
+#[derive(Clone, Debug)]
+pub struct ServerSpec {
+    definition: ServerDefinition,
+}
+
+impl ServerSpec {
+    /// A server that speaks on its standard input and output.
+    #[must_use]
+    pub fn stdio(name: impl Into<String>, program: impl Into<String>) -> Self {
+        let id = ServerId::new(Source::User, name);
+        let origin = Origin::of_file("(embedding program)");
+        Self {
+            definition: ServerDefinition::new(id, origin, Text::plain(program)),
+        }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.definition.id.name
+    }
+
+    /// Adds an argument.
+    #[must_use]
+    pub fn arg(mut self, arg: impl Into<String>) -> Self {
+        self.definition.args.push(Text::plain(arg));
+        self
+    }
+
+    /// Adds a variable to its environment.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.definition.env.insert(name.into(), Text::plain(value));
+        self
+    }
+
+    /// A folder or file that it may read, beside the system and the project.
+    #[must_use]
+    pub fn read_path(mut self, path: impl Into<String>) -> Self {
+        self.definition.read_paths.push(Text::plain(path));
+        self
+    }
+
+    /// A folder or file that it may write, beside the project.
+    #[must_use]
+    pub fn write_path(mut self, path: impl Into<String>) -> Self {
+        self.definition.write_paths.push(Text::plain(path));
+        self
+    }
+
+    /// The network it asks for; without it, none.
+    #[must_use]
+    pub fn network(mut self, network: Network) -> Self {
+        self.definition.network = network;
+        self
+    }
+
+    pub(super) fn into_definition(self) -> ServerDefinition {
+        self.definition
+    }
+}
+
+/// A command to run in the sandbox.
+#[derive(Clone, Debug, Default)]
+pub struct CommandSpec {
+    command: Command,
+}
+
+impl CommandSpec {
+    /// A program, found on the user's `PATH`.
+    #[must_use]
+    pub fn new(program: impl Into<String>) -> Self {
+        Self {
+            command: Command {
+                program: program.into(),
+                ..Command::default()
+            },
+        }
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args<S: Into<String>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.command.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// A folder or file that it may read, beside the system and the project.
+    #[must_use]
+    pub fn read_path(mut self, path: impl Into<PathBuf>) -> Self {
+        self.command.read.push(path.into());
+        self
+    }
+
+    /// A folder or file that it may write, beside the project.
+    #[must_use]
+    pub fn write_path(mut self, path: impl Into<PathBuf>) -> Self {
+        self.command.write.push(path.into());
+        self
+    }
+
+    /// The network it asks for; without it, none.
+    #[must_use]
+    pub fn network(mut self, network: Network) -> Self {
+        self.command.network = network;
+        self
+    }
+
+    /// A variable of the user's environment that it gets beside the short list.
+    #[must_use]
+    pub fn pass_env(mut self, name: impl Into<String>) -> Self {
+        self.command.env.push(name.into());
+        self
+    }
+
+    /// Lets it own the terminal that this process has: for interactive programs.
+    #[must_use]
+    pub fn on_terminal(mut self) -> Self {
+        self.command.terminal = true;
+        self
+    }
+
+    pub(super) fn command(&self) -> &Command {
+        &self.command
+    }
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommandExit {
+    /// Its exit code, when it exited.
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+}

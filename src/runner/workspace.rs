@@ -1,0 +1,304 @@
+//! Everything that Creance finds on this machine for a working folder: folders, project, policies,
+//! servers, settings. Read once; what is wrong is kept and said, and costs only itself.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::audit::AuditSink;
+use crate::clean;
+use crate::config::{ServerDefinition, Settings, Sync};
+use crate::decision::DecisionPoint;
+use crate::disk::settings::{self, Found};
+use crate::disk::{self, AuditLog, Durability, FileLedger, Folders, PolicyFolder, Surroundings};
+use crate::enforce::{Ground, Line};
+use crate::policy::PolicySet;
+use crate::request::{Agent, Approver, Ledger, Places, Trigger};
+use crate::sandbox::Machine;
+
+use super::error::{Error, ErrorKind};
+use super::policies::Policies;
+
+/// Where a workspace is looked for.
+#[derive(Clone, Debug, Default)]
+pub struct WorkspaceOptions {
+    home: Option<PathBuf>,
+    cwd: Option<PathBuf>,
+    organisation: bool,
+}
+
+impl WorkspaceOptions {
+    /// The folders of this process and its user.
+    #[must_use]
+    pub fn of_process() -> Self {
+        Self {
+            organisation: true,
+            ..Self::default()
+        }
+    }
+
+    /// A home and a working folder of its own, without the organisation's policies: for
+    /// demonstrations and tests.
+    #[must_use]
+    pub fn apart(home: impl Into<PathBuf>, cwd: impl Into<PathBuf>) -> Self {
+        Self {
+            home: Some(home.into()),
+            cwd: Some(cwd.into()),
+            organisation: false,
+        }
+    }
+}
+
+/// Everything found for a working folder.
+#[derive(Debug)]
+pub struct Workspace {
+    pub(super) folders: Folders,
+    pub(super) ground: Ground,
+    pub(super) user: String,
+    pub(super) policies: Policies,
+    pub(super) servers: Vec<ServerDefinition>,
+    pub(super) settings: Settings,
+    pub(super) problems: Vec<String>,
+    machine: std::sync::OnceLock<Machine>,
+}
+
+impl Workspace {
+    /// Finds everything for this process.
+    ///
+    /// # Errors
+    /// When Creance's own folders cannot be used, or the organisation's folder is not root's alone.
+    pub fn open() -> Result<Self, Error> {
+        Self::open_with(&WorkspaceOptions::of_process())
+    }
+
+    /// Finds everything.
+    ///
+    /// # Errors
+    /// As [`Workspace::open`].
+    pub fn open_with(options: &WorkspaceOptions) -> Result<Self, Error> {
+        let surroundings = surroundings(options);
+        let folder_error = |e: disk::FolderError| Error::caused(ErrorKind::Io, e.to_string(), e);
+        let folders = Folders::of(&surroundings).map_err(folder_error)?;
+        folders.prepare().map_err(folder_error)?;
+        let org = if options.organisation {
+            Folders::org().map_err(folder_error)?
+        } else {
+            None
+        };
+        let ground = ground(&surroundings, &folders, org.as_deref())?;
+        let policies = Policies::read(&policy_folders(&folders, org.as_deref(), &ground));
+        let found = settings::read_all(
+            org.as_deref(),
+            &folders.config,
+            ground.project.as_deref(),
+            &ground.environment,
+        );
+        let Found {
+            servers,
+            settings,
+            problems,
+        } = found;
+        Ok(Self {
+            problems: problems
+                .iter()
+                .map(|problem| clean::line(&problem.to_string(), 2_000))
+                .collect(),
+            folders,
+            ground,
+            user: surroundings.user,
+            policies,
+            servers,
+            settings,
+            machine: std::sync::OnceLock::new(),
+        })
+    }
+
+    /// The policies in force, and what is to be said about their files.
+    #[must_use]
+    pub fn policies(&self) -> &Policies {
+        &self.policies
+    }
+
+    /// What is wrong with configuration files, each with file, line, field and the way out.
+    #[must_use]
+    pub fn problems(&self) -> &[String] {
+        &self.problems
+    }
+
+    /// The project's root.
+    #[must_use]
+    pub fn project(&self) -> Option<&Path> {
+        self.ground.project.as_deref()
+    }
+
+    /// The audit log's file.
+    #[must_use]
+    pub fn audit_log(&self) -> PathBuf {
+        self.folders.audit_log()
+    }
+
+    /// The folder on whose sockets questions wait.
+    #[must_use]
+    pub fn sockets(&self) -> &Path {
+        &self.folders.sockets
+    }
+
+    /// The configured servers' identities, in the order of their files.
+    #[must_use]
+    pub fn server_ids(&self) -> Vec<String> {
+        self.servers.iter().map(|s| s.id.to_string()).collect()
+    }
+
+    /// How long a question waits for its answer.
+    #[must_use]
+    pub fn question_limit(&self) -> Duration {
+        Duration::from_millis(self.settings.question_timeout_ms())
+    }
+
+    /// The agent that stands for a person at the command line.
+    #[must_use]
+    pub fn cli_agent(&self) -> Agent {
+        let mut agent = Agent::new("cli", &self.user);
+        agent.client_verified = true;
+        agent
+    }
+
+    pub(super) fn machine(&self) -> Machine {
+        self.machine.get_or_init(Machine::probe).clone()
+    }
+
+    /// The line on which everything hangs.
+    pub(super) fn line(
+        &self,
+        approver: Arc<dyn Approver>,
+        trigger: Trigger,
+    ) -> Result<Line, Error> {
+        let audit = AuditLog::file(self.audit_log())
+            .map_err(|e| Error::caused(ErrorKind::Audit, e.to_string(), e))?
+            .with_durability(match self.settings.audit_sync() {
+                Sync::Grouped => Durability::Grouped,
+                Sync::Always => Durability::Always,
+            });
+        let ledger = FileLedger::file(self.folders.ledger())
+            .map_err(|e| Error::caused(ErrorKind::Io, e.to_string(), e))?;
+        Ok(self.line_of(
+            self.policies.store.clone(),
+            Arc::new(audit),
+            (approver, Arc::new(ledger)),
+            trigger,
+        ))
+    }
+
+    pub(super) fn line_of(
+        &self,
+        policies: PolicySet,
+        audit: Arc<dyn AuditSink>,
+        (approver, ledger): (Arc<dyn Approver>, Arc<dyn Ledger>),
+        trigger: Trigger,
+    ) -> Line {
+        Line {
+            point: DecisionPoint::new(
+                policies,
+                audit,
+                ledger,
+                approver,
+                (disk::clock, disk::random_id),
+            ),
+            machine: self.machine(),
+            ground: self.ground.clone(),
+            trigger,
+        }
+    }
+
+    pub(super) fn definition(&self, name: &str) -> Result<&ServerDefinition, Error> {
+        let by_id = |s: &&ServerDefinition| s.id.to_string() == name;
+        let by_name = |s: &&ServerDefinition| s.id.name == name;
+        let mut named = self.servers.iter().filter(by_name);
+        let found = self.servers.iter().find(by_id).or_else(|| {
+            let first = named.next();
+            // A bare name that two sources use is nobody's.
+            first.filter(|_| named.next().is_none())
+        });
+        found.ok_or_else(|| {
+            Error::new(
+                ErrorKind::Usage,
+                format!(
+                    "no server `{}`; there are: {}",
+                    clean::line(name, 100),
+                    self.server_ids().join(", ")
+                ),
+            )
+        })
+    }
+}
+
+fn surroundings(options: &WorkspaceOptions) -> Surroundings {
+    let mut surroundings = Surroundings::read();
+    if let Some(home) = &options.home {
+        surroundings.config_home = Some(home.join(".config"));
+        surroundings.state_home = Some(home.join(".local/state"));
+        surroundings.cache_home = Some(home.join(".cache"));
+        surroundings
+            .environment
+            .insert("HOME".to_owned(), home.to_string_lossy().into_owned());
+        surroundings.home = Some(home.clone());
+    }
+    if let Some(cwd) = &options.cwd {
+        surroundings.cwd = Some(cwd.clone());
+    }
+    surroundings
+}
+
+fn policy_folders(folders: &Folders, org: Option<&Path>, ground: &Ground) -> Vec<PolicyFolder> {
+    let org = org.map(|org| PolicyFolder::Org(org.join("policies")));
+    let project = (ground.project.as_ref())
+        .map(|root| PolicyFolder::Project(root.clone()));
+    org.into_iter()
+        .chain([PolicyFolder::User(folders.policies())])
+        .chain(project)
+        .collect()
+}
+
+fn ground(
+    surroundings: &Surroundings,
+    folders: &Folders,
+    org: Option<&Path>,
+) -> Result<Ground, Error> {
+    let resolve = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let cwd = surroundings.cwd.as_deref().map(resolve).ok_or_else(|| {
+        Error::new(ErrorKind::Io, "the working folder cannot be found; it may have been removed")
+    })?;
+    let home = surroundings.home.as_deref().map(resolve);
+    let project = disk::project_root(&cwd, home.as_deref());
+    let mut own: Vec<PathBuf> = [&folders.config, &folders.state]
+        .into_iter()
+        .map(|path| resolve(path))
+        .collect();
+    own.extend(org.map(resolve));
+    let text = |path: &Path| disk::path_text(path);
+    let places = Places {
+        home: home.as_deref().map(text).unwrap_or_default(),
+        project: project.as_deref().map(text),
+        temp: vec!["/tmp".to_owned(), "/var/tmp".to_owned(), text(&resolve(&surroundings.temp))],
+        cache: surroundings
+            .cache_home
+            .iter()
+            .map(|cache| text(&resolve(cache)))
+            .collect(),
+        own: own.iter().map(|path| text(path)).collect(),
+    };
+    Ok(Ground {
+        home,
+        project,
+        cwd,
+        places,
+        environment: environment(surroundings),
+        own,
+        cache: resolve(&folders.cache),
+    })
+}
+
+fn environment(surroundings: &Surroundings) -> BTreeMap<String, String> {
+    surroundings.environment.clone()
+}
