@@ -137,6 +137,10 @@ const PATH_MAX: usize = 4096;
 
 /// The known key that a mistyped one most likely means.
 pub(crate) fn nearest<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
+    // A key of a hostile file may be a megabyte long.
+    if key.len() > NAME_MAX {
+        return None;
+    }
     let folded = key.to_lowercase().replace(['_', '-'], "");
     let best = known
         .iter()
@@ -156,8 +160,7 @@ pub(crate) fn nearest<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
-    // A key of a hostile file may be a megabyte long.
-    for (i, x) in a.chars().take(NAME_MAX).enumerate() {
+    for (i, x) in a.chars().enumerate() {
         let mut next = vec![i + 1];
         for (j, y) in b.iter().enumerate() {
             let at = |row: &[usize], k: usize| row.get(k).copied().unwrap_or(usize::MAX - 1);
