@@ -1,1 +1,29 @@
-//! MCP connections over pipes: one lossless JSON-RPC peer, and a server seen through it.
+//! MCP connections over pipes: one lossless JSON-RPC peer, a server seen through it (`Upstream`)
+//! and the client that started us (`Downstream`). Nothing here judges or knows policy.
+
+mod calls;
+mod downstream;
+mod error;
+mod events;
+mod lines;
+mod outbox;
+mod receive;
+#[cfg(unix)]
+mod socket;
+mod stdio;
+mod tail;
+mod tasks;
+mod timer;
+mod upstream;
+
+pub(crate) use calls::{CallOptions, Progress, Report};
+pub(crate) use downstream::{Downstream, Inbox, Incoming};
+pub(crate) use error::CallError;
+pub(crate) use events::{UpstreamEvent, UpstreamEvents};
+pub(crate) use stdio::{Stdin, Stdout, stdin, stdout};
+pub(crate) use tail::Tail;
+pub(crate) use timer::{Cancel, Held, Pause};
+pub(crate) use upstream::{ClientInfo, CloseHook, ServerHello, ServerTools, Upstream};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,78 @@
+//! The parameters of `tools/call`.
+
+use crate::protocol::json::{Json, Object};
+use crate::protocol::rpc::{INVALID_PARAMS, RpcError};
+
+/// A call of a tool: well-formed parameters, with all members that came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ToolCall {
+    // INVARIANT: `name` is a string, `arguments` an object, `_meta` absent or an object.
+    params: Object,
+}
+
+impl ToolCall {
+    /// Checks the parameters of a request. Absent `arguments` are `{}`; anything but an object is
+    /// refused before a person is asked and before the server sees it.
+    ///
+    /// # Errors
+    /// The error to answer with.
+    pub(crate) fn from_params(params: Option<Object>) -> Result<Self, RpcError> {
+        let refuse = |text: String| Err(RpcError::new(INVALID_PARAMS, text));
+        let mut params = params.unwrap_or_default();
+        if params.get("name").and_then(Json::as_str).is_none() {
+            return refuse("`params.name` must be a string".to_owned());
+        }
+        match params.get("arguments") {
+            None => params.insert("arguments", Json::Object(Object::default())),
+            Some(Json::Object(_)) => {}
+            Some(other) => {
+                let kind = other.kind();
+                return refuse(format!(
+                    "`params.arguments` must be an object or be left out, this is {kind}"
+                ));
+            }
+        }
+        match params.get("_meta") {
+            None | Some(Json::Object(_)) => Ok(Self { params }),
+            Some(other) => refuse(format!(
+                "`params._meta` must be an object, this is {}",
+                other.kind()
+            )),
+        }
+    }
+
+    /// A call of Creance's own.
+    pub(crate) fn new(name: &str, arguments: Object) -> Self {
+        let mut params = Object::default();
+        params.insert("name", name.into());
+        params.insert("arguments", arguments.into());
+        Self { params }
+    }
+
+    /// The name, as the caller gives it.
+    pub(crate) fn name(&self) -> &str {
+        self.params.get("name").and_then(Json::as_str).unwrap_or("")
+    }
+
+    /// The arguments.
+    pub(crate) fn arguments(&self) -> Option<&Object> {
+        self.params.get("arguments").and_then(Json::as_object)
+    }
+
+    /// The token that the caller wants progress under: a string or a number, 0 too.
+    pub(crate) fn progress_token(&self) -> Option<&Json> {
+        let token = self.params.get("_meta")?.get("progressToken")?;
+        matches!(token, Json::String(_) | Json::Number(_)).then_some(token)
+    }
+
+    /// The same call under the tool's true name.
+    pub(crate) fn renamed(mut self, name: &str) -> Self {
+        self.params.insert("name", name.into());
+        self
+    }
+
+    /// The parameters to send.
+    pub(crate) fn into_params(self) -> Object {
+        self.params
+    }
+}

@@ -1,0 +1,13 @@
+//! A server's tools: read from its list one by one, so that an odd one costs only itself, with
+//! digests over their raw content that pins hold.
+
+mod diff;
+mod list;
+mod offered;
+
+pub(crate) use diff::ToolsDiff;
+pub(crate) use list::{LISTED_MAX, ListBounds, ListError, ToolList};
+pub(crate) use offered::OfferedTool;
+
+#[cfg(test)]
+mod tests;

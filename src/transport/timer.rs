@@ -1,0 +1,112 @@
+//! How long a call may take: a limit that progress restarts, a hard limit that nothing restarts,
+//! both standing still while a person is asked; and cancelling by the caller.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{Notify, watch};
+use tokio::time::{Instant, sleep};
+
+use super::error::CallError;
+
+/// Stops the clocks of the calls that share it.
+#[derive(Clone, Debug)]
+pub(crate) struct Pause(Arc<watch::Sender<usize>>);
+
+impl Default for Pause {
+    fn default() -> Self {
+        Self(Arc::new(watch::Sender::new(0)))
+    }
+}
+
+impl Pause {
+    /// Stops the clocks until the result is dropped.
+    #[must_use]
+    pub(crate) fn hold(&self) -> Held {
+        self.0.send_modify(|count| *count += 1);
+        Held(Arc::clone(&self.0))
+    }
+}
+
+/// While it lives, the clocks stand still.
+#[derive(Debug)]
+pub(crate) struct Held(Arc<watch::Sender<usize>>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
+    }
+}
+
+/// Tells calls that their result is wanted no more.
+#[derive(Clone, Debug)]
+pub(crate) struct Cancel(Arc<watch::Sender<Option<String>>>);
+
+impl Default for Cancel {
+    fn default() -> Self {
+        Self(Arc::new(watch::Sender::new(None)))
+    }
+}
+
+impl Cancel {
+    /// Cancels; the first reason counts.
+    pub(crate) fn cancel(&self, why: impl Into<String>) {
+        self.0.send_if_modified(|reason| {
+            let first = reason.is_none();
+            if first {
+                *reason = Some(why.into());
+            }
+            first
+        });
+    }
+
+    /// Waits until it is cancelled, and says why.
+    pub(crate) async fn cancelled(&self) -> String {
+        let mut reason = self.0.subscribe();
+        loop {
+            let why = reason.borrow_and_update().clone();
+            if let Some(why) = why {
+                return why;
+            }
+            // The sender lives in `self`: waiting ends with a reason only.
+            if reason.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+}
+
+/// Waits until a call has taken too long.
+pub(super) async fn expired(
+    limit: Duration,
+    hard: Duration,
+    pause: &Pause,
+    progress: &Notify,
+) -> CallError {
+    let mut held = pause.0.subscribe();
+    let (mut left, mut hard_left) = (limit, hard);
+    loop {
+        if held.wait_for(|count| *count == 0).await.is_err() {
+            return std::future::pending().await;
+        }
+        let start = Instant::now();
+        let restarted = tokio::select! {
+            () = sleep(left.min(hard_left)) => false,
+            () = progress.notified() => true,
+            _ = held.changed() => false,
+        };
+        let passed = start.elapsed();
+        hard_left = hard_left.saturating_sub(passed);
+        left = if restarted {
+            limit
+        } else {
+            left.saturating_sub(passed)
+        };
+        if hard_left.is_zero() {
+            return CallError::HardTimeout(hard);
+        }
+        if left.is_zero() {
+            return CallError::Timeout(limit);
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! A server, seen through its pipes.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::timeout;
+
+use crate::protocol::json::{Json, Object};
+use crate::protocol::mcp::{Revision, ToolsPage};
+use crate::protocol::rpc::{Message, Notification};
+use crate::protocol::tools::{ListBounds, ListError, ToolList};
+
+pub(crate) use crate::protocol::mcp::ServerHello;
+
+use super::calls::{CallOptions, Calls};
+use super::error::CallError;
+use super::events::{Board, UpstreamEvents};
+use super::outbox::Outbox;
+use super::receive::receive;
+use super::tail::Tail;
+use super::tasks::Tasks;
+
+/// A handle on a server; clones share it, and its tasks end with the last of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Upstream {
+    calls: Calls,
+    outbox: Outbox,
+    board: Arc<Board>,
+    stderr: Tail,
+    // Stops the tasks when the last handle goes.
+    _tasks: Arc<Tasks>,
+}
+
+/// How Creance names itself to servers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClientInfo {
+    /// The name.
+    pub(crate) name: &'static str,
+    /// The version.
+    pub(crate) version: &'static str,
+}
+
+/// A server's tools, and what kept the list from being whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ServerTools {
+    /// The tools of all pages that came.
+    pub(crate) list: ToolList,
+    /// Why later pages are missing.
+    pub(crate) fault: Option<String>,
+}
+
+/// Asked once, when a server's output ends: what is known about its end, for example its exit code.
+/// It may wait for the process, but is given half a second at most.
+pub(crate) struct CloseHook(Pin<Box<dyn Future<Output = String> + Send>>);
+
+impl CloseHook {
+    /// A hook.
+    pub(crate) fn new(story: impl Future<Output = String> + Send + 'static) -> Self {
+        Self(Box::pin(story))
+    }
+
+    /// A hook that knows nothing more.
+    pub(crate) fn silent() -> Self {
+        Self::new(std::future::ready(String::new()))
+    }
+}
+
+impl fmt::Debug for CloseHook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CloseHook")
+    }
+}
+
+impl Upstream {
+    /// Speaks to a server over its pipes. Must be called inside the runtime.
+    pub(crate) fn connect(
+        stdin: impl AsyncWrite + Send + Unpin + 'static,
+        stdout: impl AsyncRead + Send + Unpin + 'static,
+        stderr: impl AsyncRead + Send + Unpin + 'static,
+        hook: CloseHook,
+    ) -> (Self, UpstreamEvents) {
+        let (outbox, write) = Outbox::new(stdin);
+        let calls = Calls::new(outbox.clone());
+        let (board, events) = Board::new();
+        let tail = Tail::default();
+        let mut tasks = Tasks::default();
+        tasks.spawn(write);
+        let drained = tokio::spawn(tail.clone().drain(stderr));
+        tasks.adopt(drained.abort_handle());
+        let (on_calls, on_outbox, on_board) = (calls.clone(), outbox.clone(), Arc::clone(&board));
+        tasks.spawn(async move {
+            receive(stdout, &on_calls, &on_outbox, &on_board).await;
+            // The last words on stderr may still be on their way.
+            let _ = timeout(LAST_WORDS, drained).await;
+            let story = timeout(STORY, hook.0).await.unwrap_or_default();
+            let why = match story.as_str() {
+                "" => "the server stopped: it closed its output".to_owned(),
+                story => format!("the server stopped: {story}"),
+            };
+            on_calls.close(&why);
+            on_board.closed(&on_calls.closed().unwrap_or(why));
+        });
+        let upstream = Self {
+            calls,
+            outbox,
+            board,
+            stderr: tail,
+            _tasks: Arc::new(tasks),
+        };
+        (upstream, events)
+    }
+
+    /// Shakes hands: `initialize` with no capabilities of ours, then `notifications/initialized`.
+    ///
+    /// # Errors
+    /// Why there is no connection.
+    pub(crate) async fn initialize(
+        &self,
+        client: ClientInfo,
+        limit: Duration,
+    ) -> Result<ServerHello, CallError> {
+        let info = Json::object(
+            [("name", client.name), ("version", client.version)]
+                .map(|(key, text)| (key, Json::from(text))),
+        );
+        let mut params = Object::default();
+        params.insert("protocolVersion", Revision::LATEST.name().into());
+        params.insert("capabilities", Object::default().into());
+        params.insert("clientInfo", info);
+        let options = CallOptions::within(limit);
+        let result = self.request("initialize", Some(params), options).await?;
+        let hello = ServerHello::from_result(&result).map_err(CallError::Reply)?;
+        self.notify("notifications/initialized", None).await?;
+        Ok(hello)
+    }
+
+    /// Reads all pages of the tool list. A later page that fails is told in `fault`.
+    ///
+    /// # Errors
+    /// The first page fails, or the list breaks a hard bound.
+    pub(crate) async fn list_tools(&self, limit: Duration) -> Result<ServerTools, CallError> {
+        let end = tokio::time::Instant::now() + limit;
+        let mut list = ToolList::new(ListBounds::default());
+        let mut seen = HashSet::new();
+        let mut cursor = None;
+        loop {
+            let left = end.saturating_duration_since(tokio::time::Instant::now());
+            let page = match self.tools_page(cursor.take(), left).await {
+                Ok(page) => page,
+                Err(error) if seen.is_empty() => return Err(error),
+                Err(error) => {
+                    let page = seen.len() + 1;
+                    let fault = Some(format!("page {page} of the tool list failed: {error}"));
+                    return Ok(ServerTools { list, fault });
+                }
+            };
+            let refuse = |error: ListError| CallError::Reply(error.to_string());
+            list.add_page(page.items).map_err(refuse)?;
+            let Some(next) = page.next else {
+                return Ok(ServerTools { list, fault: None });
+            };
+            if !seen.insert(next.clone()) {
+                return Err(refuse(ListError::Circle));
+            }
+            cursor = Some(next);
+        }
+    }
+
+    async fn tools_page(
+        &self,
+        cursor: Option<String>,
+        limit: Duration,
+    ) -> Result<ToolsPage, CallError> {
+        let params = cursor.map(|cursor| {
+            let mut params = Object::default();
+            params.insert("cursor", cursor.into());
+            params
+        });
+        let options = CallOptions::within(limit);
+        let result = self.request("tools/list", params, options).await?;
+        ToolsPage::from_result(result).map_err(|error| CallError::Reply(error.to_string()))
+    }
+
+    /// Asks the server and waits for its result.
+    ///
+    /// # Errors
+    /// Why there is no result.
+    pub(crate) async fn request(
+        &self,
+        method: &str,
+        params: Option<Object>,
+        options: CallOptions,
+    ) -> Result<Json, CallError> {
+        self.calls.request(method, params, options).await
+    }
+
+    /// Tells the server something. Waits while it is slow to read.
+    ///
+    /// # Errors
+    /// It reads no more.
+    pub(crate) async fn notify(
+        &self,
+        method: &str,
+        params: Option<Object>,
+    ) -> Result<(), CallError> {
+        let line = Message::from(Notification::new(method, params)).to_line();
+        let closed = || "the server reads no more".to_owned();
+        self.outbox
+            .send(line)
+            .await
+            .map_err(|_| CallError::Closed(self.calls.closed().unwrap_or_else(closed)))
+    }
+
+    /// The last lines of its standard error. Raw: clean them first.
+    pub(crate) fn stderr_tail(&self) -> String {
+        self.stderr.text()
+    }
+
+    /// Whether it is gone.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.calls.closed().is_some()
+    }
+
+    /// Ends its input, which asks it to stop; what was sent before still arrives.
+    pub(crate) fn close_input(&self) {
+        self.outbox.close();
+    }
+
+    /// Gives it up: all calls fail with this reason, now and later. For an owner who sees the
+    /// process end while something else still holds its output open.
+    pub(crate) fn close(&self, why: &str) {
+        self.calls.close(why);
+        self.board.closed(why);
+    }
+}
+
+const LAST_WORDS: Duration = Duration::from_millis(100);
+const STORY: Duration = Duration::from_millis(500);
