@@ -12,7 +12,7 @@ use super::facts::{self, Judged};
 use super::load::Loaded;
 use super::polarity::conditions;
 use super::record;
-use super::set::{PolicyInfo, PolicySet};
+use super::set::{PolicyEffect, PolicyInfo, PolicySet};
 use super::verdict::{PolicyOutcome, Verdict};
 
 /// Why an action is judged as it is.
@@ -255,24 +255,31 @@ impl fmt::Display for Explanation {
             writeln!(f, "  {}: {}", because.policy, because.reason)?;
         }
         for part in &self.parts {
-            writeln!(f, "\n{}: {}", part.what, part.outcome)?;
-            for one in &part.policies {
-                let info = &one.policy;
-                let effect = match info.effect {
-                    super::set::PolicyEffect::Permit => "permit",
-                    super::set::PolicyEffect::Forbid => "forbid",
-                };
-                let value = &one.satisfied;
-                writeln!(
-                    f,
-                    "  {effect} {} ({}:{}): {value}",
-                    info.id, info.file, info.line
-                )?;
-                for clause in &one.clauses {
-                    writeln!(f, "    {} {}: {}", clause.kind, clause.text, clause.value)?;
-                }
-            }
+            write!(f, "\n{part}")?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for ExplainedPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}: {}", self.what, self.outcome)?;
+        self.policies
+            .iter()
+            .try_for_each(|policy| write!(f, "{policy}"))
+    }
+}
+
+impl fmt::Display for ExplainedPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let PolicyInfo { id, file, line, .. } = &self.policy;
+        let effect = match self.policy.effect {
+            PolicyEffect::Permit => "permit",
+            PolicyEffect::Forbid => "forbid",
+        };
+        writeln!(f, "  {effect} {id} ({file}:{line}): {}", self.satisfied)?;
+        self.clauses
+            .iter()
+            .try_for_each(|Clause { kind, text, value }| writeln!(f, "    {kind} {text}: {value}"))
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use cedar_policy::{
-    Entities, EntityUid, Policy, PolicySet, PolicySetError, RequestEnv, ResourceConstraint, Schema,
+    Entities, EntityUid, Policy, PolicySet, RequestEnv, ResourceConstraint, Schema,
 };
 
 /// The policies of one set, by where they can apply.
@@ -21,7 +21,7 @@ struct Slice {
 }
 
 impl Index {
-    pub(super) fn new(policies: &PolicySet, schema: &Schema) -> Result<Self, PolicySetError> {
+    pub(super) fn new(policies: &PolicySet, schema: &Schema) -> Result<Self, String> {
         let mut slices: HashMap<RequestEnv, Slice> = HashMap::new();
         for policy in policies.policies() {
             let named = named_resource(policy);
@@ -31,7 +31,7 @@ impl Index {
                     None => &mut slice.open,
                     Some(entity) => slice.by_resource.entry(entity.clone()).or_default(),
                 };
-                set.add(policy.clone())?;
+                set.add(policy.clone()).map_err(|error| error.to_string())?;
             }
         }
         Ok(Self(slices))

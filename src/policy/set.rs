@@ -136,7 +136,7 @@ impl PolicySet {
     fn new(policies: Vec<Loaded>) -> Result<Self, String> {
         let all = policies.iter().map(|loaded| loaded.policy.clone());
         let whole = Cedar::from_policies(all).map_err(|error| error.to_string())?;
-        let index = Index::new(&whole, &SCHEMA).map_err(|error| error.to_string())?;
+        let index = Index::new(&whole, &SCHEMA)?;
         let order: Vec<PolicyId> = policies.iter().map(|l| l.policy.id().clone()).collect();
         Ok(Self(Arc::new(Store {
             digest: digest(&policies),

@@ -25,7 +25,6 @@ macro_rules! types {
             $(pub(super) $field: EntityTypeName,)*
         }
 
-        #[expect(clippy::expect_used, reason = "constants of this file, held by the tests")]
         pub(super) static TYPES: LazyLock<Types> = LazyLock::new(|| Types {
             $($field: $name.parse().expect("a type name of the schema"),)*
         });

@@ -1,15 +1,194 @@
-//! Each shipped policy with a request that it lets pass and one that it does not.
+//! Each shipped policy with a request that it lets pass and one that it does not let pass.
 
-use creance::{Answer, PolicyOutcome, PolicySet};
+use std::collections::BTreeSet;
 
-use crate::base::{call, env, exec, start};
+use creance::{
+    Answer, EnvFacts, Guarantee, NetworkWish, Pin, PolicyOutcome, PolicySet, Risk, Role, Source,
+    Trigger, Wish,
+};
+
+use crate::base::{
+    Asking, Owned, arg_path, call, env, exec, lost_path, path, resource, start, tools, weakened,
+    wish,
+};
+
+use PolicyOutcome::{Allow, Ask, Deny};
+
+/// One policy: for a permit a request that it allows and one out of its reach; for a forbid a
+/// request that it leaves alone and one that it stops or puts to a person.
+struct Fixture {
+    id: &'static str,
+    allow: (Asking, Answer),
+    deny: (Asking, PolicyOutcome),
+}
+
+fn fixture(id: &'static str, allow: (Asking, Answer), deny: (Asking, PolicyOutcome)) -> Fixture {
+    Fixture { id, allow, deny }
+}
+
+fn read(text: &str) -> Asking {
+    wish(Wish::Read(path(text)))
+}
+
+fn write(text: &str) -> Asking {
+    wish(Wish::Write(path(text)))
+}
+
+/// The same wish, by a command.
+fn by_agent(mut asking: Asking) -> Asking {
+    asking.by = None;
+    asking
+}
+
+fn with(mut asking: Asking, change: impl FnOnce(&mut Asking)) -> Asking {
+    change(&mut asking);
+    asking
+}
+
+const NONE: Answer = Answer::None;
+const ALWAYS: Answer = Answer::Remembered;
+const ONCE: Answer = Answer::Once;
+
+#[rustfmt::skip]
+fn guard_rails() -> Vec<Fixture> {
+    let host = |text: &str| {
+        let host = text.parse().unwrap();
+        wish(Wish::Network(NetworkWish::Host { host, port: 443 }))
+    };
+    let project = |a: &mut Asking| a.server().id.source = Source::Project;
+    vec![
+        fixture("credential-files", (read("src"), NONE), (read("/home/u/.ssh"), Deny)),
+        fixture("credential-files-command", (by_agent(read("/home/u/.ssh")), ONCE), (by_agent(read("/home/u/.ssh")), Ask(ONCE))),
+        fixture("own-files", (read("src"), NONE), (by_agent(read("/home/u/.config/creance/x")), Deny)),
+        fixture("guarded-arguments", (call(), ALWAYS), (with(call(), |a| a.call().paths.push(arg_path("b", "/home/u/.ssh/id_rsa"))), Ask(ONCE))),
+        fixture("secret-arguments", (call(), ALWAYS), (with(call(), |a| a.call().secrets = true), Ask(ONCE))),
+        fixture("vcs-internals", (write("src"), NONE), (write(".git/hooks/pre-commit"), Ask(ONCE))),
+        fixture("tool-settings", (write("src"), NONE), (write(".MCP.json"), Ask(ONCE))),
+        fixture("project-server", (with(start(), project), ALWAYS), (with(start(), project), Ask(ALWAYS))),
+        fixture("changed-server", (with(start(), |a| a.start().config_changed = true), ALWAYS), (with(start(), |a| a.start().config_changed = true), Ask(ALWAYS))),
+        fixture("changed-program", (exec(), NONE), (with(exec(), |a| a.exec().program.pin = Pin::Changed), Ask(ONCE))),
+        fixture("powerful-start", (exec(), NONE), (with(exec(), |a| a.exec().risks.push(Risk::Privilege)), Ask(ALWAYS))),
+        fixture("changed-tools", (tools(), NONE), (with(tools(), |a| a.tools().changed.push("x".into())), Ask(ALWAYS))),
+        fixture("changed-server-use", (call(), ALWAYS), (with(call(), |a| a.server().tools_pin = Pin::Changed), Ask(ONCE))),
+        fixture("incomplete-arguments", (call(), ALWAYS), (with(call(), |a| a.call().arguments["x"] = vec![0; 600].into()), Ask(ONCE))),
+        fixture("unresolved-paths", (call(), ALWAYS), (with(call(), |a| a.call().paths.push(lost_path("x"))), Ask(ONCE))),
+        fixture("metadata-address", (host("example.com"), ALWAYS), (host("169.254.169.254"), Deny)),
+    ]
+}
+
+#[rustfmt::skip]
+fn defaults() -> Vec<Fixture> {
+    vec![
+        fixture("ask", (call(), ALWAYS), (call(), Ask(ALWAYS))),
+        fixture("ask-start", (start(), ALWAYS), (with(start(), |a| a.start().confinement = weakened(Guarantee::Secrets)), Deny)),
+        fixture("run-by-person", (exec(), NONE), (with(exec(), |a| a.run.trigger = Trigger::Agent), Ask(ALWAYS))),
+        fixture("read-ordinary-files", (read("/usr/lib"), NONE), (read("/home/u/notes"), Ask(ALWAYS))),
+        fixture("write-ordinary-files", (write("src"), NONE), (write("/usr/lib"), Ask(ALWAYS))),
+        fixture("plain-variables", (env("LANG"), NONE), (wish(Wish::Env(EnvFacts { name: "TOKEN".into(), looks_secret: true })), Ask(ALWAYS))),
+        fixture("clean-tool-list", (with(tools(), |a| a.tools().first_time = true), NONE), (with(tools(), |a| a.tools().flags.push("hidden-text".into())), Ask(ALWAYS))),
+    ]
+}
 
 #[test]
-fn smoke() {
+fn shipped_policies_do_what_they_say() {
     let policies = PolicySet::builtin();
-    for asking in [start(), call(), env("LANG"), exec()] {
-        let verdict = policies.evaluate_all(&[asking.query()], Answer::None);
-        println!("{verdict:#?}");
-        assert_ne!(verdict.outcome, PolicyOutcome::Deny);
+    let named = |verdict: &creance::Verdict, id: &str| {
+        let end = format!("/{id}");
+        verdict
+            .because
+            .iter()
+            .any(|because| because.policy.ends_with(&end))
+    };
+    for Fixture { id, allow, deny } in guard_rails() {
+        let passed = policies.evaluate_all(&[allow.0.query()], allow.1);
+        assert_eq!(passed.outcome, Allow, "{id}: {passed:#?}");
+        let stopped = policies.evaluate_all(&[deny.0.query()], NONE);
+        assert_eq!(stopped.outcome, deny.1, "{id}: {stopped:#?}");
+        assert!(named(&stopped, id), "{id}: {stopped:#?}");
     }
+    for Fixture { id, allow, deny } in defaults() {
+        let passed = policies.evaluate_all(&[allow.0.query()], allow.1);
+        assert_eq!(passed.outcome, Allow, "{id}: {passed:#?}");
+        assert!(named(&passed, id), "{id}: {passed:#?}");
+        let stopped = policies.evaluate_all(&[deny.0.query()], NONE);
+        assert_eq!(stopped.outcome, deny.1, "{id}: {stopped:#?}");
+    }
+}
+
+#[test]
+fn each_shipped_policy_has_a_fixture() {
+    let tested = guard_rails().into_iter().chain(defaults());
+    let tested: BTreeSet<_> = tested.map(|fixture| fixture.id.to_owned()).collect();
+    let local = |id: &str| id.rsplit('/').next().unwrap().to_owned();
+    let shipped: BTreeSet<_> = PolicySet::builtin()
+        .list()
+        .iter()
+        .map(|info| local(&info.id))
+        .collect();
+    assert_eq!(shipped, tested);
+}
+
+/// README 6.1: each of the three guarantees is needed; a policy of the user makes it a question.
+#[test]
+fn a_weak_sandbox_is_denied_unless_a_policy_asks() {
+    let asks = crate::base::user(
+        r#"@id("weak") @reason("My machine.")
+        permit (principal, action in Action::"start", resource) when { context.approved };"#,
+    );
+    for guarantee in [Guarantee::Writes, Guarantee::Secrets, Guarantee::Network] {
+        let server = with(start(), |a| a.start().confinement = weakened(guarantee));
+        let command = with(exec(), |a| a.exec().confinement = weakened(guarantee));
+        for asking in [server, command] {
+            let verdict = PolicySet::builtin().evaluate_all(&[asking.query()], ONCE);
+            assert_eq!(verdict.outcome, Deny);
+            assert_eq!(verdict.because[0].role, Role::NoPermit);
+            let said = format!("{} weakened", guarantee.name());
+            assert!(verdict.because[0].reason.contains(&said), "{verdict:?}");
+            assert_eq!(asking.outcome(&asks), Ask(ALWAYS));
+        }
+    }
+    let other = with(start(), |a| {
+        a.start().confinement = weakened(Guarantee::Limits)
+    });
+    assert_eq!(other.outcome(&PolicySet::builtin()), Ask(ALWAYS));
+}
+
+/// One question covers a start and its grants; the weakest grant decides.
+#[test]
+fn the_weakest_query_decides() {
+    let policies = PolicySet::builtin();
+    let outcome = |wishes: &[Asking], held| {
+        let start = start();
+        let mut queries = vec![start.query()];
+        queries.extend(wishes.iter().map(Asking::query));
+        policies.evaluate_all(&queries, held).outcome
+    };
+    let plain = [read("src"), write("src"), env("LANG")];
+    assert_eq!(outcome(&plain, NONE), Ask(ALWAYS));
+    assert_eq!(outcome(&plain, ALWAYS), Allow);
+    assert_eq!(outcome(&[write(".git/config")], NONE), Ask(ONCE));
+    assert_eq!(outcome(&[read("/home/u/.aws/credentials")], ONCE), Deny);
+    assert_eq!(policies.evaluate_all(&[], ONCE).outcome, Deny);
+}
+
+#[test]
+fn guard_rails_alone_permit_nothing() {
+    let rails = PolicySet::guard_rails();
+    for asking in [
+        start(),
+        tools(),
+        call(),
+        resource(),
+        exec(),
+        env("LANG"),
+        read("src"),
+    ] {
+        let verdict = rails.evaluate_all(&[asking.query()], ONCE);
+        assert_eq!(verdict.outcome, Deny);
+    }
+    let owned = Owned::Wish(Wish::Network(NetworkWish::Whole));
+    assert_eq!(
+        Asking::new(owned).outcome(&PolicySet::builtin()),
+        Ask(ALWAYS)
+    );
 }

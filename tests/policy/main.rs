@@ -1,4 +1,14 @@
 //! The policy store from outside: facts, shipped policies, what is refused, public cases.
 
+#[cfg(test)]
 mod base;
+#[cfg(test)]
+mod cases;
+#[cfg(test)]
+mod facts;
+#[cfg(test)]
 mod fixtures;
+#[cfg(test)]
+mod paths;
+#[cfg(test)]
+mod store;
