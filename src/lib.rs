@@ -18,8 +18,13 @@ mod sandbox;
 mod terminal;
 mod transport;
 
-pub use audit::{AuditError, AuditSink, Event, EventKind, Outcome, OutcomeKind, Receipt};
+pub use audit::{
+    AuditError, AuditSink, Event, EventKind, Fault, FaultKind, Filter, Head, HeadError, Loss,
+    LossKind, NoOutcome, Outcome, OutcomeKind, Paint, Receipt, Record, Report, Shape, Verifier,
+    verify,
+};
 pub use digest::{Digest, DigestBuilder, DigestError};
+pub use disk::{AuditLog, Durability, FileLedger};
 pub use grant::{
     Confinement, Environment, FileStamp, Grant, Guarantee, Launch, Level, Limits, Network, Place,
     guarded,

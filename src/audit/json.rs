@@ -85,6 +85,9 @@ mod tests {
 
     #[test]
     fn people_see_escapes() {
-        assert_eq!(visible("a\n\u{1b}[2Kb\u{202e}é"), "a\\n\\u{1b}[2Kb\\u{202e}é");
+        assert_eq!(
+            visible("a\n\u{1b}[2Kb\u{202e}é"),
+            "a\\n\\u{1b}[2Kb\\u{202e}é"
+        );
     }
 }

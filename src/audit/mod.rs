@@ -10,7 +10,7 @@ mod report;
 mod verify;
 mod view;
 
-pub(crate) use chain::{Mend, link};
+pub(crate) use chain::{Continued, Mend, TornLine, link};
 pub use event::{AuditError, AuditSink, Event, EventKind, Outcome, OutcomeKind, Receipt};
 pub use query::Filter;
 pub(crate) use record::{Envelope, LINE_MAX};

@@ -46,7 +46,10 @@ impl Filter {
     fn wants(&self, record: &Record, decisions: &BTreeSet<u64>) -> bool {
         let event = &record.event;
         let in_time = self.since_ms.is_none_or(|since| event.at_ms >= since);
-        let in_run = self.run.as_ref().is_none_or(|run| event.run.starts_with(run));
+        let in_run = self
+            .run
+            .as_ref()
+            .is_none_or(|run| event.run.starts_with(run));
         in_time && in_run && self.wants_kind(&event.kind, decisions)
     }
 
@@ -59,13 +62,17 @@ impl Filter {
                 outcome,
                 ..
             } => {
-                self.action.as_ref().is_none_or(|want| is_action(action, want))
+                self.action
+                    .as_ref()
+                    .is_none_or(|want| is_action(action, want))
                     && self.outcome.is_none_or(|want| want == *outcome)
                     && self.server.as_ref().is_none_or(|server| {
                         is_server(resource, server) || is_server(principal, server)
                     })
             }
-            EventKind::Outcome(outcome) => !self.about_decisions() || decisions.contains(&outcome.of),
+            EventKind::Outcome(outcome) => {
+                !self.about_decisions() || decisions.contains(&outcome.of)
+            }
             EventKind::Note { details, .. } => {
                 let of_server = self.server.as_ref().is_none_or(|server| {
                     let named = details.get("server").and_then(|name| name.as_str());
@@ -83,7 +90,9 @@ impl Filter {
 
 fn is_action(action: &str, want: &str) -> bool {
     match want.strip_suffix(".*") {
-        Some(kind) => action.split_once('.').is_some_and(|(start, _)| start == kind),
+        Some(kind) => action
+            .split_once('.')
+            .is_some_and(|(start, _)| start == kind),
         None => action == want,
     }
 }

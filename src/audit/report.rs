@@ -148,8 +148,12 @@ impl fmt::Display for FaultKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable { why } => write!(f, "no record: {}", visible(why)),
-            Self::LineAboveChanged => f.write_str("the line above was changed after it was written"),
-            Self::Missing { expected } => write!(f, "records from {expected} on are missing before it"),
+            Self::LineAboveChanged => {
+                f.write_str("the line above was changed after it was written")
+            }
+            Self::Missing { expected } => {
+                write!(f, "records from {expected} on are missing before it")
+            }
             Self::OutOfOrder { expected } => write!(
                 f,
                 "repeated, inserted or moved: record {expected} should stand here"
@@ -159,7 +163,9 @@ impl fmt::Display for FaultKind {
             Self::OutcomeOfNothing { of } => {
                 write!(f, "outcome of record {of}, which allowed nothing")
             }
-            Self::CutOff { noted } => write!(f, "the log ends before record {noted}, which was noted"),
+            Self::CutOff { noted } => {
+                write!(f, "the log ends before record {noted}, which was noted")
+            }
             Self::NotAsNoted => f.write_str("not the record that was noted"),
         }
     }

@@ -143,7 +143,10 @@ impl Verifier {
             seq: envelope.seq,
             digest,
         };
-        if self.noted.is_some_and(|noted| noted.seq == envelope.seq && noted.digest != digest) {
+        if self
+            .noted
+            .is_some_and(|noted| noted.seq == envelope.seq && noted.digest != digest)
+        {
             self.fault(Some(envelope.seq), FaultKind::NotAsNoted);
         }
         if envelope.at_ms < self.at_ms {
@@ -236,7 +239,10 @@ impl Verifier {
             "outcome" => {
                 let of = envelope.of.unwrap_or_default();
                 let elsewhere = of < self.first_seq
-                    || self.lost.iter().any(|(from, to)| (from + 1..=*to).contains(&of));
+                    || self
+                        .lost
+                        .iter()
+                        .any(|(from, to)| (from + 1..=*to).contains(&of));
                 if self.waiting.remove(&of).is_none() && !elsewhere {
                     self.fault(Some(envelope.seq), FaultKind::OutcomeOfNothing { of });
                 }
@@ -302,5 +308,7 @@ impl Junk {
 }
 
 fn note<T: for<'de> Deserialize<'de>>(envelope: &Envelope, name: &str) -> Option<T> {
-    envelope.note(name).and_then(|details| T::deserialize(details).ok())
+    envelope
+        .note(name)
+        .and_then(|details| T::deserialize(details).ok())
 }

@@ -150,7 +150,11 @@ fn because_text(because: &Because) -> String {
     if because.reason.is_empty() {
         return visible(&because.policy);
     }
-    format!("{} ({})", visible(&because.policy), visible(&because.reason))
+    format!(
+        "{} ({})",
+        visible(&because.policy),
+        visible(&because.reason)
+    )
 }
 
 fn word(value: &impl serde::Serialize) -> String {
@@ -163,7 +167,9 @@ fn word(value: &impl serde::Serialize) -> String {
 /// A time in UTC, to the millisecond. A time before 1970 or after 9999 (a hostile record) is shown
 /// as it stands.
 fn time(at_ms: i64) -> String {
-    let readable = u64::try_from(at_ms).ok().filter(|ms| *ms <= 253_402_300_799_999);
+    let readable = u64::try_from(at_ms)
+        .ok()
+        .filter(|ms| *ms <= 253_402_300_799_999);
     let at = readable.and_then(|ms| SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(ms)));
     match at {
         Some(at) => humantime::format_rfc3339_millis(at).to_string(),

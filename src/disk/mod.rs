@@ -1,1 +1,33 @@
 //! Files: folders, policy sources, configuration, the audit log, pins and answers, resolved paths.
+//! All I/O of the product is here, in `sandbox`, `transport` and `terminal`.
+
+mod append;
+mod audit_log;
+mod clock;
+mod folders;
+mod ledger;
+mod ledger_store;
+mod log_reader;
+#[cfg_attr(unix, path = "os_unix.rs")]
+#[cfg_attr(not(unix), path = "os_other.rs")]
+mod os;
+mod policies;
+mod project;
+mod read;
+mod resolve;
+mod surroundings;
+mod sync;
+mod tail;
+mod write;
+
+pub use audit_log::AuditLog;
+pub(crate) use clock::{clock, random_id};
+pub(crate) use folders::{FolderError, Folders};
+pub use ledger::FileLedger;
+pub(crate) use policies::{Ignored, PolicyFile, PolicyFolder, PolicySources, read_policies};
+pub(crate) use project::project_root;
+pub(crate) use read::{ReadError, safe_read, safe_read_below};
+pub(crate) use resolve::{ResolveError, path_text, resolve};
+pub(crate) use surroundings::Surroundings;
+pub use sync::Durability;
+pub(crate) use write::write_atomic;

@@ -19,6 +19,7 @@ pub use ask::{Approver, Asked, Channel, DenyAll, Detail, Question, Reply};
 pub use because::{Because, Layer, Role};
 pub use call::{ArgPath, CallTool, GetPrompt, ReadResource, ToolClaims, ToolFacts};
 pub use host::{HostError, HostName};
+pub(crate) use ledger::belongs;
 pub use ledger::{Entry, Ledger, LedgerError, MemoryLedger, PinKind, PinRecord};
 pub use path::{PathFacts, Places};
 pub use principal::{Agent, Pin, Principal, Project, ServerFacts, ServerId, Source, Transport};

@@ -1,0 +1,183 @@
+//! The audit log as a file that several threads and processes write at once.
+
+use std::io;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::audit::{
+    AuditError, AuditSink, Event, Filter, Head, Mend, Receipt, Record, Report, Verifier,
+};
+
+use super::append::Appender;
+use super::log_reader::LogLines;
+use super::sync::{Durability, Syncer};
+
+/// The audit log: one file of JSON lines, each linked to the one before it by a digest.
+///
+/// Several threads and processes may write to the same file. A record is written whole or not at
+/// all; a line that a crash left torn is closed off and noted. When the file cannot be written
+/// (full disk, read-only, removed folder), `append` fails until it can be again.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use creance::{AuditLog, AuditSink, Event, EventKind};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("audit.jsonl");
+/// let log = AuditLog::file(&path)?;
+/// let receipt = log.append(&Event {
+///     at_ms: 1_700_000_000_000,
+///     run: "f00d".to_owned(),
+///     kind: EventKind::Note { name: "run-start".to_owned(), details: serde_json::Value::Null },
+/// })?;
+/// assert_eq!(receipt.seq, 1);
+/// assert!(AuditLog::verify(&path, None)?.ok);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct AuditLog {
+    appender: Mutex<Appender>,
+    durability: Durability,
+    syncer: Syncer,
+}
+
+impl AuditLog {
+    /// Opens a log, or creates it: mode 0600, in a folder of mode 0700 when that is new too.
+    ///
+    /// # Errors
+    /// When the path is a link, no regular file, somebody else's, not an audit log, or cannot be
+    /// opened for writing.
+    pub fn file(path: impl AsRef<Path>) -> Result<Self, AuditError> {
+        let path = std::path::absolute(path.as_ref()).map_err(|cause| AuditError {
+            what: format!(
+                "cannot tell where the audit log `{}` is",
+                path.as_ref().display()
+            ),
+            source: Some(cause),
+        })?;
+        Ok(Self {
+            appender: Mutex::new(Appender::open(path)?),
+            durability: Durability::default(),
+            syncer: Syncer::start(),
+        })
+    }
+
+    /// Says when a record must be on the disk.
+    #[must_use]
+    pub fn with_durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
+    /// The last record that this process knows, to be noted elsewhere.
+    #[must_use]
+    pub fn head(&self) -> Head {
+        self.lock().head()
+    }
+
+    /// Waits until everything that was written is on the disk.
+    ///
+    /// # Errors
+    /// When the disk reports a failure.
+    pub fn flush(&self) -> Result<(), AuditError> {
+        self.syncer.flush();
+        match self.syncer.take_failure() {
+            Some(cause) => Err(self.not_synced(io::Error::other(cause))),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks a log; `noted` is a head that was noted elsewhere. Writers are not held up.
+    ///
+    /// # Errors
+    /// When the file cannot be read. Faults of the log are in the report.
+    pub fn verify(path: impl AsRef<Path>, noted: Option<Head>) -> Result<Report, AuditError> {
+        let mut verifier = Verifier::new();
+        if let Some(head) = noted {
+            verifier = verifier.with_noted(head);
+        }
+        for line in LogLines::open(path.as_ref())? {
+            verifier.line(&line?);
+        }
+        Ok(verifier.finish())
+    }
+
+    /// The records that a filter wants, and how many lines could not be read as records of this
+    /// version (they are left out; see [`AuditLog::verify`]).
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn pick(path: impl AsRef<Path>, filter: &Filter) -> Result<(Vec<Record>, u64), AuditError> {
+        let mut failed = None;
+        let mut unread = 0;
+        let lines = LogLines::open(path.as_ref())?.map_while(|line| match line {
+            Ok(line) => Some(line),
+            Err(error) => {
+                failed = Some(error);
+                None
+            }
+        });
+        let records = lines.filter_map(|line| {
+            let record = serde_json::from_slice(&line).ok();
+            unread += u64::from(record.is_none());
+            record
+        });
+        let picked = filter.pick(records);
+        match failed {
+            Some(error) => Err(error),
+            None => Ok((picked, unread)),
+        }
+    }
+
+    /// Why an earlier sync failed, to be noted, once the disk works again; an error until then.
+    fn after_failed_sync(&self, appender: &Appender) -> Result<Option<String>, AuditError> {
+        let Some(failure) = self.syncer.take_failure() else {
+            return Ok(None);
+        };
+        if let Some(file) = appender.file()
+            && let Err(cause) = file.sync_data()
+        {
+            self.syncer.put_back_failure(Some(failure));
+            return Err(not_synced(appender.path(), cause));
+        }
+        Ok(Some(failure))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Appender> {
+        self.appender.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn not_synced(&self, cause: io::Error) -> AuditError {
+        not_synced(self.lock().path(), cause)
+    }
+}
+
+fn not_synced(path: &Path, cause: io::Error) -> AuditError {
+    AuditError {
+        what: format!(
+            "the audit log `{}` may not have reached its disk, so nothing is allowed; see to the disk",
+            path.display()
+        ),
+        source: Some(cause),
+    }
+}
+
+impl AuditSink for AuditLog {
+    fn append(&self, event: &Event) -> Result<Receipt, AuditError> {
+        let mut appender = self.lock();
+        let note = self.after_failed_sync(&appender)?;
+        let receipt = appender.append(event, note.clone().map(Mend::SyncFailed));
+        let file = appender.file().cloned();
+        drop(appender);
+        let receipt = receipt.inspect_err(|_| self.syncer.put_back_failure(note))?;
+        match (self.durability, file) {
+            (Durability::Always, Some(file)) => {
+                file.sync_data().map_err(|cause| self.not_synced(cause))?;
+            }
+            (Durability::Grouped, Some(file)) => self.syncer.written(&file),
+            (_, None) => {}
+        }
+        Ok(receipt)
+    }
+}

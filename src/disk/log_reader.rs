@@ -1,0 +1,75 @@
+//! Reads a log line by line, up to where it ended when reading began, without holding up writers.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Take};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use crate::audit::{AuditError, LINE_MAX};
+
+use super::os;
+
+const LOCK_TRIES: u32 = 500;
+const LOCK_PAUSE: Duration = Duration::from_millis(2);
+
+/// The lines of a log, each with its line end as far as it has one.
+#[derive(Debug)]
+pub(super) struct LogLines {
+    path: PathBuf,
+    reader: Take<BufReader<File>>,
+}
+
+impl LogLines {
+    pub(super) fn open(path: &Path) -> Result<Self, AuditError> {
+        let opened = open(path).map_err(|cause| unreadable(path, cause))?;
+        let (file, length) = opened;
+        Ok(Self {
+            path: path.to_owned(),
+            reader: BufReader::with_capacity(256 * 1024, file).take(length),
+        })
+    }
+}
+
+fn open(path: &Path) -> io::Result<(File, u64)> {
+    let file = os::guarded(OpenOptions::new().read(true)).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    // Under the lock no writer is in the middle of a line. A stopped process that holds the lock
+    // does not stop the reader: it may then see an open end.
+    let locked = (0..LOCK_TRIES).any(|attempt| {
+        if attempt > 0 {
+            thread::sleep(LOCK_PAUSE);
+        }
+        file.try_lock_shared().is_ok()
+    });
+    let length = file.metadata()?.len();
+    if locked {
+        file.unlock()?;
+    }
+    Ok((file, length))
+}
+
+fn unreadable(path: &Path, cause: io::Error) -> AuditError {
+    AuditError {
+        what: format!("cannot read the audit log `{}`", path.display()),
+        source: Some(cause),
+    }
+}
+
+impl Iterator for LogLines {
+    type Item = Result<Vec<u8>, AuditError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut line = Vec::new();
+        // No writer makes a longer line; a file that holds one is cut into pieces that are no
+        // records, and so found.
+        let mut piece = self.reader.by_ref().take(LINE_MAX as u64 + 1);
+        match piece.read_until(b'\n', &mut line) {
+            Ok(0) => None,
+            Ok(_) => Some(Ok(line)),
+            Err(cause) => Some(Err(unreadable(&self.path, cause))),
+        }
+    }
+}
