@@ -1,3 +1,5 @@
 //! The binary `creance`: sees only the public API.
 
+mod cli;
+
 fn main() {}

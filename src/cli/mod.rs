@@ -1,0 +1,4 @@
+//! The command line: one file per command.
+
+mod approve;
+mod paint;
