@@ -44,5 +44,5 @@ pub use request::{
 // People.
 pub use terminal::{
     ApprovalError, ApprovalSocket, Broker, Colour, Line, Outcome as ApprovalOutcome, Prompt, Tone,
-    Waiting, render, scan as scan_questions, send as send_answer,
+    Waiting, render, scan as scan_questions, send as send_answer, stdout_width, wrap_untrusted,
 };

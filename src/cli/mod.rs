@@ -1,3 +1,4 @@
+<<<<<<< HEAD
 //! The command line: one file per command. Sees only the public API.
 
 mod approve;
@@ -15,3 +16,9 @@ mod serve;
 mod server;
 
 pub(crate) use args::main;
+=======
+//! The command line: one file per command.
+
+mod approve;
+mod paint;
+>>>>>>> people

@@ -5,7 +5,6 @@ use crate::request::{Answer, Question};
 
 use super::line::{Line, Tone};
 use super::render::offered;
-use super::visible::push_visible;
 
 /// After this many lines that mean nothing the answer is "no".
 const TRIES_MAX: u8 = 3;
@@ -96,7 +95,7 @@ impl<'a> Dialogue<'a> {
         numbered
             .map(|(scope, number)| {
                 let mut line = Line::new(Tone::Plain, &format!("    [{number}] "));
-                push_visible(&mut line, Tone::Plain, scope);
+                line.push_untrusted(Tone::Plain, scope);
                 line
             })
             .collect()

@@ -16,7 +16,8 @@ mod os;
 
 pub use broker::Broker;
 pub use line::{Line, Tone};
-pub use os::{ApprovalSocket, scan, send};
+pub use os::{ApprovalSocket, scan, send, stdout_width};
 pub use prompt::{Colour, Prompt};
 pub use render::render;
+pub use visible::wrap_untrusted;
 pub use wire::{ApprovalError, Outcome, Waiting};

@@ -4,7 +4,7 @@
 use crate::request::{Answer, Because, Layer, Question};
 
 use super::line::{Line, Tone};
-use super::visible::{push_visible, wrap, wrap_one};
+use super::visible::{wrap, wrap_one};
 
 /// The whole question, wrapped to a width in columns. Nothing is cut, and no line holds a control
 /// character.
@@ -15,7 +15,7 @@ pub fn render(question: &Question, width: usize) -> Vec<Line> {
     lines.extend(wrap_one(&asker, width, ["  ", "    "]));
     for detail in &question.asked.details {
         let mut label = Line::new(Tone::Plain, "  ");
-        push_visible(&mut label, Tone::Label, &detail.label);
+        label.push_untrusted(Tone::Label, &detail.label);
         lines.push(label);
         lines.extend(wrap(&detail.text, width, BAR));
     }
@@ -46,7 +46,7 @@ const BAR: [&str; 2] = ["  │ ", "  │   "];
 
 fn title(text: &str) -> Line {
     let mut line = Line::new(Tone::Title, "? ");
-    push_visible(&mut line, Tone::Title, text);
+    line.push_untrusted(Tone::Title, text);
     line
 }
 

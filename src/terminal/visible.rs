@@ -32,10 +32,25 @@ fn room(width: usize, [first, next]: [&str; 2]) -> usize {
         .max(MARK_MAX)
 }
 
-/// Adds a text to a line that is not wrapped; line breaks are marked.
-pub(super) fn push_visible(line: &mut Line, tone: Tone, text: &str) {
-    for token in tokens(text) {
-        line.push(if token.marked { Tone::Marked } else { tone }, &token.text);
+/// A text that nobody vouches for, wrapped to a width in columns: what a terminal would hide is
+/// marked, nothing is cut, and no line holds a control character.
+#[must_use]
+pub fn wrap_untrusted(text: &str, width: usize) -> Vec<Line> {
+    wrap(text, width, ["", ""])
+}
+
+impl Line {
+    /// Adds a text that nobody vouches for: what a terminal would hide, line breaks too, is marked.
+    pub fn push_untrusted(&mut self, tone: Tone, text: &str) {
+        for token in tokens(text) {
+            self.push(if token.marked { Tone::Marked } else { tone }, &token.text);
+        }
+    }
+
+    /// Columns that the line takes at most.
+    #[must_use]
+    pub fn columns(&self) -> usize {
+        columns(&self.to_string())
     }
 }
 

@@ -59,6 +59,12 @@ pub async fn send(
     Err(ApprovalError::Unsupported)
 }
 
+/// Nobody can tell.
+#[must_use]
+pub fn stdout_width() -> Option<usize> {
+    None
+}
+
 /// Dropping it withdraws the question.
 #[derive(Debug)]
 pub(super) struct Cancel;

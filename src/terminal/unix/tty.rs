@@ -3,7 +3,7 @@
 //! the question counts as unanswered.)
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
@@ -54,6 +54,17 @@ pub(in crate::terminal) fn owns_terminal(path: &Path) -> bool {
     rustix::termios::tcgetpgrp(&fd).is_ok_and(|group| group == rustix::process::getpgrp())
 }
 
+/// Columns of the terminal that standard output is; `None` when it is none or does not know.
+#[must_use]
+pub fn stdout_width() -> Option<usize> {
+    columns(std::io::stdout())
+}
+
+fn columns(fd: impl AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(fd).ok()?;
+    (size.ws_col > 0).then_some(usize::from(size.ws_col))
+}
+
 /// Non-blocking, on a description of our own: nobody else's reads or writes change.
 fn open(path: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
@@ -89,10 +100,7 @@ impl<'a> Tty<'a> {
 
     /// Columns of the terminal; 80 when it does not know.
     pub(in crate::terminal) fn width(&self) -> usize {
-        match rustix::termios::tcgetwinsize(&self.fd) {
-            Ok(size) if size.ws_col > 0 => usize::from(size.ws_col),
-            _ => 80,
-        }
+        columns(&self.fd).unwrap_or(80)
     }
 
     /// Throws away what was typed so far.
