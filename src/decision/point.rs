@@ -35,6 +35,8 @@ pub enum DecisionError {
     Audit(AuditError),
     /// Pins or answers could not be read.
     Ledger(LedgerError),
+    /// No unguessable id could be made for a question.
+    Random(std::io::Error),
 }
 
 impl fmt::Display for DecisionError {
@@ -42,6 +44,7 @@ impl fmt::Display for DecisionError {
         match self {
             Self::Audit(e) => write!(f, "nothing is done without its audit record: {e}"),
             Self::Ledger(e) => write!(f, "pins and answers cannot be read: {e}"),
+            Self::Random(e) => write!(f, "the system gives no random numbers: {e}"),
         }
     }
 }
@@ -51,6 +54,7 @@ impl std::error::Error for DecisionError {
         match self {
             Self::Audit(e) => Some(e),
             Self::Ledger(e) => Some(e),
+            Self::Random(e) => Some(e),
         }
     }
 }
@@ -77,7 +81,7 @@ pub(crate) struct Asking<'a> {
 /// Reads the clock, in milliseconds since the Unix epoch.
 pub(crate) type Clock = fn() -> i64;
 /// Makes an unguessable id.
-pub(crate) type Ids = fn() -> String;
+pub(crate) type Ids = fn() -> std::io::Result<String>;
 
 /// The mint of permits: policy store, people, pins and answers, and the audit log.
 pub(crate) struct DecisionPoint {
@@ -112,7 +116,7 @@ impl DecisionPoint {
         audit: Arc<dyn AuditSink>,
         ledger: Arc<dyn Ledger>,
         approver: Arc<dyn Approver>,
-        (clock, ids): (Clock, Ids),
+        (clock, ids, run_id): (Clock, Ids, String),
     ) -> Self {
         Self {
             store: RwLock::new(store),
@@ -122,7 +126,7 @@ impl DecisionPoint {
             answered: Notify::new(),
             clock,
             ids,
-            run_id: ids(),
+            run_id,
         }
     }
 
@@ -197,7 +201,7 @@ impl DecisionPoint {
                 return self.deny(asking, &action, (judged, answered), DenialKind::NobodyToAsk);
             }
             let question = question::build(
-                (self.ids)(),
+                (self.ids)().map_err(DecisionError::Random)?,
                 A::NAME,
                 present(),
                 (&judged.verdict, longest),

@@ -1,5 +1,6 @@
 //! What is read once from the process: its folders and user. All else gets it as an argument.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::path::PathBuf;
 
@@ -22,6 +23,8 @@ pub(crate) struct Surroundings {
     pub(crate) temp: PathBuf,
     /// The working folder.
     pub(crate) cwd: Option<PathBuf>,
+    /// The environment; variables that are not UTF-8 are left out.
+    pub(crate) environment: BTreeMap<String, String>,
     /// The user's name, as the system says it: policies hang on it, so `USER` is not believed.
     pub(crate) user: String,
 }
@@ -42,6 +45,9 @@ impl Surroundings {
             cache_home: chosen(base.as_ref().map(|b| b.cache_dir()), ".cache"),
             temp: env::temp_dir(),
             cwd: env::current_dir().ok(),
+            environment: env::vars_os()
+                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+                .collect(),
             user: os::user(),
             home,
         }

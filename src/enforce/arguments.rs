@@ -111,11 +111,12 @@ fn looks_like_path(text: &str) -> bool {
 /// The arguments that name paths, each resolved as the server would: relative to its folder, links
 /// followed.
 pub(crate) fn paths(arguments: &Value, base: &Path, places: &Places) -> Vec<ArgPath> {
+    let home = (!places.home.is_empty()).then(|| Path::new(&places.home));
     all_leaves(arguments)
         .into_iter()
         .filter(names_path)
         .map(|leaf| ArgPath {
-            path: disk::resolve(leaf.text, base)
+            path: disk::resolve(leaf.text, base, home)
                 .ok()
                 .map(|path| places.facts(disk::path_text(&path))),
             arg: leaf.name,

@@ -9,7 +9,9 @@ use crate::audit::{AuditError, EventKind, Outcome};
 use crate::clean;
 use crate::decision::{Decision, DecisionError, Denial, Permit};
 use crate::digest::Digest;
-use crate::protocol::{Json, OfferedTool, schema};
+use crate::protocol::json::Json;
+use crate::protocol::schema;
+use crate::protocol::tools::OfferedTool;
 use crate::request::{Agent, CallTool};
 use crate::transport::{CallError as UpstreamError, CallOptions};
 
@@ -139,7 +141,7 @@ async fn spend(
     let begun = Instant::now();
     let answer = server
         .upstream
-        .request("tools/call", params, options)
+        .request("tools/call", params.as_object().cloned(), options)
         .await;
     let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (result, details) = match &answer {

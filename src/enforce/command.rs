@@ -52,7 +52,8 @@ pub(crate) fn prepare(line: &Line, command: &Command) -> Result<PreparedCommand,
         &ground.environment,
     )
     .map_err(StartError::Program)?;
-    let private = Private::plan(&ground.cache, &format!("run/{}", artefact.program.display()));
+    let private = Private::plan(&ground.cache, &format!("run/{}", artefact.program.display()))
+        .map_err(|error| StartError::Path(format!("private folders: {error}")))?;
     let wanted = wanted(line, command, &artefact);
     let (grant, wishes) = terms::terms(ground, &wanted, &private);
     let launch = Launch {
@@ -66,7 +67,7 @@ pub(crate) fn prepare(line: &Line, command: &Command) -> Result<PreparedCommand,
         .map_err(StartError::Plan)?
         .confinement()
         .clone();
-    let (risks, warnings) = config::command_warnings(&command.program, &command.args);
+    let (risks, warnings) = config::command_warnings(&command.program, &command.args, &ground.places.home);
     let fingerprint = fingerprint(&launch, command, &artefact);
     let path = launch.program.to_string_lossy().into_owned();
     let action = RunCommand {

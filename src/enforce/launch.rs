@@ -3,22 +3,24 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use tokio::sync::Mutex;
 
 use crate::audit::{AuditError, EventKind, Outcome};
 use crate::clean;
 use crate::config::{self, ServerDefinition};
 use crate::decision::{Decision, DecisionError, Denial, Permit};
+use crate::disk;
 use crate::disk::program::{self, Artefact, ProgramError};
 use crate::grant::{Grant, Launch};
-use crate::protocol::ClientInfo;
 use crate::request::{
     Agent, LedgerError, Pin, PinKind, PinRecord, ProgramFacts, ServerFacts, StartServer, Transport,
 };
 use crate::sandbox::{self, Confined, PlanError, SpawnError, Stdio};
-use crate::transport::{CallError as UpstreamError, Upstream, UpstreamEvents};
+use crate::transport::{CallError as UpstreamError, ClientInfo, CloseHook, Upstream, UpstreamEvents};
 
 use super::line::Line;
 use super::present::{self, StartView};
@@ -109,7 +111,8 @@ pub(crate) fn prepare(line: &Line, definition: &ServerDefinition) -> Result<Prep
         &ground.environment,
     )
     .map_err(StartError::Program)?;
-    let private = Private::plan(&ground.cache, &definition.id.to_string());
+    let private = Private::plan(&ground.cache, &definition.id.to_string())
+        .map_err(|error| StartError::Path(format!("private folders: {error}")))?;
     let wanted = wanted(line, definition, &artefact)?;
     let (grant, wishes) = terms::terms(ground, &wanted, &private);
     let launch = Launch {
@@ -132,7 +135,12 @@ pub(crate) fn prepare(line: &Line, definition: &ServerDefinition) -> Result<Prep
         .as_ref()
         .is_some_and(|pin| pin.digest != definition.digest());
     let shown = definition.shown();
-    let (risks, warnings) = config::warnings(definition, &ground.places);
+    let (risks, warnings) = config::warnings(
+        definition,
+        &ground.places,
+        &disk::path_text(&launch.cwd),
+        &confinement,
+    );
     let started = config::started(definition.command(), &definition.args());
     let view = StartView {
         origin: definition.origin.to_string(),
@@ -162,7 +170,7 @@ pub(crate) fn prepare(line: &Line, definition: &ServerDefinition) -> Result<Prep
         runner: started.runner,
         package: started
             .package
-            .map(|p| (p.name, p.version.unwrap_or_default()))
+            .map(|p| (p.name, p.version))
             .unwrap_or_default(),
         launch,
         grant,
@@ -229,7 +237,7 @@ fn working_folder(line: &Line, definition: &ServerDefinition) -> Result<PathBuf,
 }
 
 fn resolved(line: &Line, text: &str, field: &str) -> Result<PathBuf, StartError> {
-    crate::disk::resolve(text, line.ground.base())
+    crate::disk::resolve(text, line.ground.base(), line.ground.home.as_deref())
         .map_err(|error| StartError::Path(format!("`{field}`: {error}")))
 }
 
@@ -356,17 +364,23 @@ async fn connect(
     ) else {
         return Err(StartError::Changed("the process has no pipes".to_owned()));
     };
-    let name = clean::line(&definition.id.to_string(), 120);
-    let (upstream, events) =
-        Upstream::connect(stdin, stdout, stderr, UpstreamOptions::named(&name));
-    let hello = match upstream.initialize(ClientInfo::creance(), limit).await {
+    let confined = Arc::new(Mutex::new(Some(confined)));
+    let ends = Arc::clone(&confined);
+    let story = async move {
+        match ends.lock().await.as_mut() {
+            Some(confined) => confined.wait().await.to_string(),
+            None => String::new(),
+        }
+    };
+    let (upstream, events) = Upstream::connect(stdin, stdout, stderr, CloseHook::new(story));
+    let hello = match upstream.initialize(CREANCE, limit).await {
         Ok(hello) => hello,
         Err(error) => {
             let stderr = upstream.stderr_tail();
-            let exit = confined.shutdown().await;
+            let exit = end(&confined).await;
             line.point.note(EventKind::Note {
                 name: "server-failed".to_owned(),
-                details: json!({"server": definition.id.to_string(), "exit": exit.to_string()}),
+                details: json!({"server": definition.id.to_string(), "exit": exit}),
             })?;
             return Err(StartError::Handshake { error, stderr });
         }
@@ -382,12 +396,23 @@ async fn connect(
         },
         cwd: prepared.action.launch.cwd,
         tools: Default::default(),
-        confined: tokio::sync::Mutex::new(Some(confined)),
+        confined,
         calls: Default::default(),
         started: seq,
         _private: prepared.private,
     };
     Ok((server, events))
+}
+
+/// How Creance names itself to servers.
+const CREANCE: ClientInfo = ClientInfo {
+    name: "creance",
+    version: env!("CARGO_PKG_VERSION"),
+};
+
+async fn end(confined: &Mutex<Option<Confined>>) -> Option<String> {
+    let mut confined = confined.lock().await.take()?;
+    Some(confined.shutdown().await.to_string())
 }
 
 /// The pin of a server that was just agreed to.

@@ -21,7 +21,7 @@ pub(crate) struct Private {
 
 impl Private {
     /// The private folders of one owner (`user/files`), not yet made: what a dry run needs.
-    pub(crate) fn plan(root: &Path, owner: &str) -> Self {
+    pub(crate) fn plan(root: &Path, owner: &str) -> std::io::Result<Self> {
         let caches = root.join("servers");
         let own = Digest::of_fields("private-cache/1", [owner]).short();
         let cache = caches.join(own);
@@ -29,13 +29,13 @@ impl Private {
             .into_iter()
             .filter(|path| *path != cache)
             .collect();
-        Self {
+        Ok(Self {
             temp: root
                 .join("temp")
-                .join(format!("{}-{}", std::process::id(), disk::random_id())),
+                .join(format!("{}-{}", std::process::id(), disk::random_id()?)),
             cache,
             others,
-        }
+        })
     }
 
     /// Makes them.

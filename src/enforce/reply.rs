@@ -2,7 +2,7 @@
 //! as they came, long text cut and the cut said.
 
 use crate::clean;
-use crate::protocol::Json;
+use crate::protocol::json::Json;
 
 /// Characters of text that one result may bring to a model.
 pub(crate) const TEXT_MAX: usize = 30_000;

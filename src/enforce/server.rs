@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 
 use crate::config::ServerDefinition;
 use crate::grant::Confinement;
-use crate::protocol::OfferedTool;
+use crate::protocol::tools::OfferedTool;
 use crate::request::{Pin, ServerFacts, ServerId, ToolFacts};
 use crate::sandbox::{Confined, Exit};
 use crate::transport::{ServerHello, Upstream};
@@ -36,7 +36,7 @@ pub(crate) struct Server {
     pub(crate) hello: ServerHello,
     pub(super) facts: ServerFacts,
     pub(super) tools: RwLock<ToolBook>,
-    pub(super) confined: Mutex<Option<Confined>>,
+    pub(super) confined: Arc<Mutex<Option<Confined>>>,
     pub(super) calls: RwLock<BTreeMap<String, Arc<AtomicU64>>>,
     pub(super) started: u64,
     pub(super) cwd: PathBuf,
@@ -98,7 +98,6 @@ impl Server {
     /// Ends the server: closes its input, waits, then kills the whole tree.
     pub(crate) async fn shutdown(&self) -> Option<Exit> {
         let mut confined = self.confined.lock().await.take()?;
-        self.upstream.close().await;
         Some(confined.shutdown().await)
     }
 

@@ -9,9 +9,10 @@ use std::time::Duration;
 use crate::clean;
 use crate::decision::{Decision, DecisionError, Permit};
 use crate::digest::Digest;
-use crate::protocol::{Json, OfferedTool, ToolList};
+use crate::protocol::json::Json;
+use crate::protocol::tools::{LISTED_MAX, OfferedTool, ToolsDiff};
 use crate::request::{Agent, LedgerError, Pin, PinKind, PinRecord, ReviewTools};
-use crate::transport::CallError as UpstreamError;
+use crate::transport::{CallError as UpstreamError, ServerTools};
 
 use super::line::Line;
 use super::present::{self, ToolView};
@@ -19,8 +20,6 @@ use super::server::{Server, ToolBook};
 
 /// How long listing may take.
 const LIST_LIMIT: Duration = Duration::from_secs(30);
-/// How many tools of one server are offered.
-const OFFERED_MAX: usize = 100;
 
 /// Why a tool list could not be reviewed.
 #[derive(Debug)]
@@ -66,23 +65,12 @@ impl Compared {
         parts.is_some_and(|parts| parts.get(&tool.name) == Some(&tool.digest))
     }
 
-    fn names(&self, pick: impl Fn(&OfferedTool, bool) -> bool) -> Vec<String> {
-        let parts = self.known.as_ref().map(|known| &known.parts);
-        let known = |tool: &OfferedTool| parts.is_some_and(|p| p.contains_key(&tool.name));
-        self.tools
-            .iter()
-            .filter(|tool| pick(tool, known(tool)))
-            .map(|tool| tool.name.clone())
-            .collect()
-    }
-
-    fn removed(&self) -> Vec<String> {
-        let now: BTreeSet<&str> = self.tools.iter().map(|t| t.name.as_str()).collect();
-        let known = self.known.iter().flat_map(|known| known.parts.keys());
-        known
-            .filter(|name| !now.contains(name.as_str()))
-            .cloned()
-            .collect()
+    fn diff(&self) -> ToolsDiff {
+        let known = self.known.iter().flat_map(|known| &known.parts);
+        ToolsDiff::between(
+            known.map(|(name, digest)| (name.as_str(), *digest)),
+            self.tools.iter().map(|tool| (tool.name.as_str(), tool.digest)),
+        )
     }
 }
 
@@ -155,37 +143,34 @@ fn adopt(
     Ok(())
 }
 
-fn compare(line: &Line, server: &Server, list: ToolList) -> Result<Compared, LedgerError> {
+fn compare(line: &Line, server: &Server, list: ServerTools) -> Result<Compared, LedgerError> {
     let known = line
         .point
         .ledger()
         .pin(PinKind::Tools, &server.id().to_string())?;
-    let digest = list.digest;
-    let mut tools = Vec::new();
-    let mut aside = Vec::new();
-    for tool in list.tools {
-        match &tool.problem {
-            Some(problem) => aside.push((tool.name.clone(), problem.clone())),
-            None => tools.push(Arc::new(tool)),
-        }
-    }
+    let mut aside: Vec<(String, String)> = list
+        .list
+        .set_aside()
+        .map(|tool| (tool.name.clone(), tool.problem.clone().unwrap_or_default()))
+        .collect();
+    aside.extend(list.fault.map(|fault| ("(list)".to_owned(), fault)));
     Ok(Compared {
-        tools,
+        tools: list.list.offered().cloned().map(Arc::new).collect(),
         aside,
-        digest,
+        digest: list.list.digest(),
         known,
     })
 }
 
 fn book(compared: &Compared, offered: &[Arc<OfferedTool>], pin: Pin, why: &str) -> ToolBook {
-    let offered: Vec<_> = offered.iter().take(OFFERED_MAX).cloned().collect();
+    let offered: Vec<_> = offered.iter().take(LISTED_MAX).cloned().collect();
     let mut left_out = compared.aside.clone();
     for tool in &compared.tools {
         if offered.iter().any(|kept| kept.name == tool.name) {
             continue;
         }
         let why = if why.is_empty() {
-            format!("only the first {OFFERED_MAX} tools of a server are offered")
+            format!("only the first {LISTED_MAX} tools of a server are offered")
         } else {
             why.to_owned()
         };
@@ -228,13 +213,14 @@ fn question(server: &Server, compared: &Compared) -> (ReviewTools, Vec<ToolView>
             notes,
         });
     }
+    let diff = compared.diff();
     let action = ReviewTools {
         server: server.facts(),
         tools: compared.digest,
         first_time: compared.known.is_none(),
-        added: compared.names(|_, known| !known),
-        removed: compared.removed(),
-        changed: compared.names(|tool, known| known && !compared.unchanged(tool)),
+        added: diff.added,
+        removed: diff.removed,
+        changed: diff.changed,
         flags: flags.into_iter().collect(),
     };
     (action, views)

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use crate::clean;
 use crate::enforce::{Line, Server, call, reply};
-use crate::protocol::{Json, OfferedTool, names};
+use crate::protocol::json::{Json, Object};
+use crate::protocol::names;
+use crate::protocol::tools::OfferedTool;
 use crate::request::{Action, Agent, ServerId};
 
 use super::member::Member;
@@ -88,7 +90,7 @@ impl Catalogue {
 
 /// Whether policy denies a tool whatever its arguments.
 fn hopeless(line: &Line, agent: &Agent, entry: &Entry) -> bool {
-    let empty = Json::object::<String>([]);
+    let empty = Json::Object(Object::default());
     let Ok(action) = call::action(line, &entry.server, &entry.tool, &empty) else {
         return false;
     };

@@ -3,8 +3,7 @@
 use std::sync::{OnceLock, PoisonError, RwLock};
 
 use crate::clean;
-use crate::protocol::Json;
-use crate::protocol::rpc::Object;
+use crate::protocol::mcp::ClientHello;
 use crate::request::Agent;
 use crate::transport::Downstream;
 
@@ -23,8 +22,6 @@ pub(crate) struct Hello {
     pub(crate) name: String,
     /// Whether it offers elicitation of forms.
     pub(crate) elicits: bool,
-    /// The revision that was agreed on.
-    pub(crate) revision: String,
 }
 
 impl Client {
@@ -43,23 +40,14 @@ impl Client {
     }
 
     /// Takes what it says in `initialize`; only the first time counts.
-    pub(crate) fn greet(&self, params: &Object, revision: &str) {
-        let name = params
-            .get("clientInfo")
-            .and_then(|info| info.get("name"))
-            .and_then(Json::as_str)
-            .map_or_else(|| "unknown".to_owned(), |name| clean::line(name, 80));
-        let elicitation = params
-            .get("capabilities")
-            .and_then(|capabilities| capabilities.get("elicitation"));
-        // Since 2025-11-25 the capability names its modes; an empty one means forms.
-        let elicits = elicitation
-            .and_then(Json::as_object)
-            .is_some_and(|modes| modes.is_empty() || modes.get("form").is_some());
+    pub(crate) fn greet(&self, said: &ClientHello) {
+        let name = match said.name.as_str() {
+            "" => "unknown".to_owned(),
+            name => clean::line(name, 80),
+        };
         let hello = Hello {
             name: name.clone(),
-            elicits,
-            revision: revision.to_owned(),
+            elicits: said.takes_forms(),
         };
         if self.hello.set(hello).is_ok() {
             let mut agent = self.agent.write().unwrap_or_else(PoisonError::into_inner);

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::protocol::Json;
+use crate::protocol::json::Json;
 use crate::request::{Answer, Approver, Channel, Question, Reply};
 use crate::transport::CallOptions;
 

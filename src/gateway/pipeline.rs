@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use crate::clean;
 use crate::enforce::call::{self, CallError};
-use crate::protocol::rpc::{INVALID_PARAMS, Object, RpcError};
-use crate::protocol::{Json, mcp};
+use crate::protocol::json::{Json, Object};
+use crate::protocol::mcp::ToolCall;
+use crate::protocol::rpc::{INVALID_PARAMS, RpcError};
 use crate::transport::{CallError as UpstreamError, CallOptions, Cancel, Progress, Report};
 
 use super::catalogue::Entry;
@@ -23,24 +24,25 @@ pub(super) async fn call(
     cancel: Cancel,
 ) -> Result<Json, RpcError> {
     // 1. The shape: absent arguments are none, anything but an object is refused before anything else.
-    let wanted = mcp::call_params(params)?;
+    let wanted = ToolCall::from_params(params)?;
     // 2. The gateway's own tool.
-    if wanted.name == status::TOOL {
+    if wanted.name() == status::TOOL {
         return Ok(status::report(gateway));
     }
     // 3. The tool behind the name.
-    let entry = match find(gateway, &wanted.name).await {
+    let entry = match find(gateway, wanted.name()).await {
         Ok(entry) => entry,
         Err(answer) => return answer,
     };
     // 4. Decide, call, record, clean.
-    let options = options(gateway, &entry, wanted.progress_token, cancel);
+    let options = options(gateway, &entry, wanted.progress_token().cloned(), cancel);
+    let arguments = Json::Object(wanted.arguments().cloned().unwrap_or_default());
     let agent = gateway.client().agent();
     let result = call::call(
         gateway.line(),
         &agent,
         (&entry.server, &entry.tool),
-        &wanted.arguments,
+        &arguments,
         options,
     )
     .await;
@@ -105,7 +107,7 @@ fn options(
                 for (_, value) in params.iter_mut() {
                     crate::enforce::reply::clean_strings(value);
                 }
-                wire.notify("notifications/progress", Some(params));
+                wire.offer("notifications/progress", Some(params));
             }),
         },
     };

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use tokio::task::JoinSet;
 
 use crate::enforce::Line;
-use crate::protocol::rpc::{
-    Id, METHOD_NOT_FOUND, Message, Notification, Object, Request, Response, RpcError,
-};
-use crate::protocol::{Json, mcp, names};
+use crate::protocol::json::{Json, Object};
+use crate::protocol::mcp::{ClientHello, Revision};
+use crate::protocol::names;
+use crate::protocol::rpc::{Id, METHOD_NOT_FOUND, Notification, Request, RpcError};
 use crate::transport::{Cancel, Inbox, Incoming};
 
 use super::catalogue::Catalogue;
@@ -71,14 +71,14 @@ impl Gateway {
     pub(crate) async fn serve(self: Arc<Self>, mut inbox: Inbox) {
         while let Some(incoming) = inbox.next().await {
             match incoming {
-                Incoming::Message(Message::Request(request)) => self.request(request),
-                Incoming::Message(Message::Notification(note)) => self.notification(&note),
-                // Answers to our own requests are handed out by the wire itself.
-                Incoming::Message(Message::Response(_)) => {}
+                Incoming::Request(request) => self.request(request).await,
+                Incoming::Notification(note) => self.notification(&note),
                 Incoming::Misfit(misfit) => {
-                    if let Some(reply) = misfit.reply() {
-                        self.client.wire().send_line(reply);
-                    }
+                    // A client that reads no more closes its output too: the loop ends then.
+                    let _ = self.client.wire().refuse(&misfit).await;
+                }
+                Incoming::Mended(count) => {
+                    tracing::warn!(count, "mended lone surrogates in a message of the client");
                 }
             }
         }
@@ -102,13 +102,14 @@ impl Gateway {
         while ends.join_next().await.is_some() {}
         let mut tasks = std::mem::take(&mut *self.lock_tasks());
         tasks.shutdown().await;
+        self.client.wire().finish().await;
     }
 
-    fn request(&self, request: Request) {
+    async fn request(&self, request: Request) {
         let Request { id, method, params } = request;
         let answer = match method.as_str() {
-            "initialize" => Ok(self.initialize(params.unwrap_or_default())),
-            "ping" => Ok(Json::object::<String>([])),
+            "initialize" => self.initialize(params.as_ref()),
+            "ping" => Ok(Json::Object(Object::default())),
             "tools/list" => Ok(self.list()),
             "tools/call" => return self.call(id, params),
             _ => Err(RpcError::new(
@@ -116,19 +117,21 @@ impl Gateway {
                 format!("no method `{}`", crate::clean::line(&method, 100)),
             )),
         };
-        self.answer(id, answer);
+        self.answer(id, answer).await;
     }
 
-    fn answer(&self, id: Id, outcome: Result<Json, RpcError>) {
-        self.client.wire().respond(Response { id, outcome });
+    async fn answer(&self, id: Id, outcome: Result<Json, RpcError>) {
+        // A client that reads no more closes its output too: the loop ends then.
+        let _ = self.client.wire().answer(id, outcome).await;
     }
 
-    fn initialize(&self, params: Object) -> Json {
-        let revision = mcp::negotiate(params.get("protocolVersion").and_then(Json::as_str));
-        self.client.greet(&params, revision);
+    fn initialize(&self, params: Option<&Object>) -> Result<Json, RpcError> {
+        let said = ClientHello::from_params(params)?;
+        let revision = Revision::answer_to(&said.asked).name();
+        self.client.greet(&said);
         let text = |text: &str| Json::String(text.to_owned());
         let tools = Json::object([("listChanged", Json::Bool(true))]);
-        Json::object([
+        Ok(Json::object([
             ("protocolVersion", text(revision)),
             ("capabilities", Json::object([("tools", tools)])),
             (
@@ -143,7 +146,7 @@ impl Gateway {
                 "instructions",
                 Json::String(status::instructions(self.members.len())),
             ),
-        ])
+        ]))
     }
 
     fn list(&self) -> Json {
@@ -166,7 +169,7 @@ impl Gateway {
             gateway.lock_calls().remove(&id);
             // A cancelled request gets no response (MCP, Cancellation).
             if !cancel.is_cancelled() {
-                gateway.answer(id, answer);
+                gateway.answer(id, answer).await;
             }
         });
     }
@@ -211,7 +214,7 @@ impl Gateway {
         if !self.is_closing() {
             self.client
                 .wire()
-                .notify("notifications/tools/list_changed", None);
+                .offer("notifications/tools/list_changed", None);
         }
     }
 

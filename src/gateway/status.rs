@@ -2,7 +2,7 @@
 //! the person has to guess why a tool is missing.
 
 use crate::clean;
-use crate::protocol::Json;
+use crate::protocol::json::{Json, Object};
 
 use super::member::{Member, State};
 use super::serve::Gateway;
@@ -27,7 +27,7 @@ pub(super) fn item() -> Json {
             "inputSchema",
             Json::object([
                 ("type", text("object")),
-                ("properties", Json::object::<String>([])),
+                ("properties", Json::Object(Object::default())),
                 ("additionalProperties", Json::Bool(false)),
             ]),
         ),

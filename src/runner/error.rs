@@ -108,7 +108,7 @@ impl From<DecisionError> for Error {
     fn from(error: DecisionError) -> Self {
         let kind = match error {
             DecisionError::Audit(_) => ErrorKind::Audit,
-            DecisionError::Ledger(_) => ErrorKind::Io,
+            DecisionError::Ledger(_) | DecisionError::Random(_) => ErrorKind::Io,
         };
         Self::caused(kind, error.to_string(), error)
     }

@@ -2,10 +2,10 @@
 //! `Workspace` is what the command line works with: everything found on this machine.
 
 mod error;
-mod forecast;
-mod manage;
+
+
 mod policies;
-mod proxy;
+
 mod runner;
 mod serve;
 mod server;
@@ -14,8 +14,6 @@ mod spec;
 mod workspace;
 
 pub use error::{Error, ErrorKind};
-pub use forecast::Forecast;
-pub use manage::ServerReport;
 pub use policies::{PolicyNotice, Policies};
 pub use runner::Runner;
 pub use server::{RunningServer, ToolReply, ToolSummary};

@@ -67,7 +67,7 @@ impl Runner {
             Arc::clone(&self.audit),
             (Arc::clone(&self.approver), Arc::clone(&self.ledger)),
             Trigger::Agent,
-        );
+        )?;
         Ok(Session::new(Arc::new(line), agent))
     }
 }

@@ -22,11 +22,7 @@ impl Workspace {
     /// # Errors
     /// When the audit log, the pins or the standard streams cannot be used.
     pub async fn serve(&self) -> Result<(), Error> {
-        let io = |e: std::io::Error| Error::caused(ErrorKind::Io, format!("standard streams: {e}"), e);
-        let (wire, inbox) = Downstream::open(
-            transport::stdin().map_err(io)?,
-            transport::stdout().map_err(io)?,
-        );
+        let (wire, inbox) = Downstream::connect(transport::stdin(), transport::stdout());
         let client = Arc::new(Client::new(wire, &self.user));
         let channels: Vec<Arc<dyn Approver>> = vec![
             Arc::new(Elicitation::new(Arc::clone(&client))),

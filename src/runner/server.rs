@@ -8,7 +8,8 @@ use tokio::sync::Mutex;
 use crate::clean;
 use crate::enforce::{Line, Server, call, reply, tools};
 use crate::grant::Confinement;
-use crate::protocol::{Json, OfferedTool};
+use crate::protocol::json::Json;
+use crate::protocol::tools::OfferedTool;
 use crate::request::Agent;
 use crate::transport::{CallOptions, UpstreamEvent, UpstreamEvents};
 

@@ -182,12 +182,12 @@ impl Workspace {
             });
         let ledger = FileLedger::file(self.folders.ledger())
             .map_err(|e| Error::caused(ErrorKind::Io, e.to_string(), e))?;
-        Ok(self.line_of(
+        self.line_of(
             self.policies.store.clone(),
             Arc::new(audit),
             (approver, Arc::new(ledger)),
             trigger,
-        ))
+        )
     }
 
     pub(super) fn line_of(
@@ -196,19 +196,21 @@ impl Workspace {
         audit: Arc<dyn AuditSink>,
         (approver, ledger): (Arc<dyn Approver>, Arc<dyn Ledger>),
         trigger: Trigger,
-    ) -> Line {
-        Line {
+    ) -> Result<Line, Error> {
+        let run_id = disk::random_id()
+            .map_err(|e| Error::caused(ErrorKind::Io, format!("no random numbers: {e}"), e))?;
+        Ok(Line {
             point: DecisionPoint::new(
                 policies,
                 audit,
                 ledger,
                 approver,
-                (disk::clock, disk::random_id),
+                (disk::clock, disk::random_id, run_id),
             ),
             machine: self.machine(),
             ground: self.ground.clone(),
             trigger,
-        }
+        })
     }
 
     pub(super) fn definition(&self, name: &str) -> Result<&ServerDefinition, Error> {

@@ -29,6 +29,25 @@ pub(crate) enum CallError {
     },
 }
 
+impl CallError {
+    /// In one word, for the record.
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Self::Rpc(_) => "server-error",
+            Self::Timeout(_) | Self::HardTimeout(_) => "timed-out",
+            Self::Cancelled(_) => "cancelled",
+            Self::Closed(_) => "server-died",
+            Self::Reply(_) => "bad-answer",
+            Self::TooLarge { .. } => "too-large",
+        }
+    }
+
+    /// Whether there was no answer in time.
+    pub(crate) fn is_timeout(&self) -> bool {
+        matches!(self, Self::Timeout(_) | Self::HardTimeout(_))
+    }
+}
+
 impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -46,6 +46,13 @@ impl UpstreamEvents {
     }
 }
 
+impl UpstreamEvents {
+    /// The next event that is already there.
+    pub(crate) fn try_next(&mut self) -> Option<UpstreamEvent> {
+        self.0.take().flatten()
+    }
+}
+
 /// Where events are pinned up.
 #[derive(Debug, Default)]
 pub(super) struct Board {

@@ -49,6 +49,11 @@ impl Default for Cancel {
 }
 
 impl Cancel {
+    /// Whether it was cancelled.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.0.borrow().is_some()
+    }
+
     /// Cancels; the first reason counts.
     pub(crate) fn cancel(&self, why: impl Into<String>) {
         self.0.send_if_modified(|reason| {
