@@ -2,7 +2,8 @@
 //! and one sentence each.
 
 use crate::grant::{Confinement, Guarantee, Level, Network};
-use crate::request::{Place, Places, Risk, RunnerKind, Source};
+use crate::grant::Place;
+use crate::request::{Places, Risk, RunnerKind, Source};
 
 use super::command::started;
 use super::definition::ServerDefinition;

@@ -2,10 +2,13 @@
 //! `Workspace` is what the command line works with: everything found on this machine.
 
 mod error;
-
-
+mod forecast;
+mod manage;
 mod policies;
-
+#[expect(
+    clippy::module_inception,
+    reason = "the runner is the noun of this floor and of this file"
+)]
 mod runner;
 mod serve;
 mod server;
@@ -14,7 +17,9 @@ mod spec;
 mod workspace;
 
 pub use error::{Error, ErrorKind};
-pub use policies::{PolicyNotice, Policies};
+pub use forecast::Forecast;
+pub use manage::ServerReport;
+pub use policies::{Policies, PolicyNotice};
 pub use runner::Runner;
 pub use server::{RunningServer, ToolReply, ToolSummary};
 pub use session::Session;

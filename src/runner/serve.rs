@@ -13,6 +13,7 @@ use crate::terminal::{ApprovalSocket, Broker};
 use crate::transport::{self, Downstream};
 
 use super::error::{Error, ErrorKind};
+use super::spec::ServerSpec;
 use super::workspace::Workspace;
 
 impl Workspace {
@@ -22,6 +23,32 @@ impl Workspace {
     /// # Errors
     /// When the audit log, the pins or the standard streams cannot be used.
     pub async fn serve(&self) -> Result<(), Error> {
+        let mode = match self.settings.tool_names() {
+            ToolNames::Server => names::Mode::Server,
+            ToolNames::Mcp => names::Mode::Mcp,
+            ToolNames::Plain => names::Mode::Plain,
+        };
+        let members = self.servers.iter().cloned().map(Member::new).collect();
+        self.serve_members(members, mode, self.problems.clone())
+            .await
+    }
+
+    /// Serves one server, given as a command line, under its tools' own names.
+    ///
+    /// # Errors
+    /// As [`Workspace::serve`].
+    pub async fn serve_one(&self, spec: ServerSpec) -> Result<(), Error> {
+        let member = Member::new(spec.into_definition());
+        self.serve_members(vec![member], names::Mode::Plain, Vec::new())
+            .await
+    }
+
+    async fn serve_members(
+        &self,
+        members: Vec<Member>,
+        mode: names::Mode,
+        problems: Vec<String>,
+    ) -> Result<(), Error> {
         let (wire, inbox) = Downstream::connect(transport::stdin(), transport::stdout());
         let client = Arc::new(Client::new(wire, &self.user));
         let channels: Vec<Arc<dyn Approver>> = vec![
@@ -30,26 +57,22 @@ impl Workspace {
         ];
         let broker = Broker::new(channels).with_limit(self.question_limit());
         let line = Arc::new(self.line(Arc::new(broker), Trigger::Agent)?);
+        let ids: Vec<String> = members.iter().map(|m| m.id().to_string()).collect();
         line.point
             .note(EventKind::Note {
                 name: "gateway-started".to_owned(),
                 details: json!({
                     "version": env!("CARGO_PKG_VERSION"),
                     "store": self.policies.store.digest(),
-                    "servers": self.server_ids(),
+                    "servers": ids,
                 }),
             })
             .map_err(|e| Error::caused(ErrorKind::Audit, e.to_string(), e))?;
         let settings = Settings {
-            names: match self.settings.tool_names() {
-                ToolNames::Server => names::Mode::Server,
-                ToolNames::Mcp => names::Mode::Mcp,
-                ToolNames::Plain => names::Mode::Plain,
-            },
+            names: mode,
             start_timeout_ms: self.settings.start_timeout_ms(),
         };
-        let members = self.servers.iter().cloned().map(Member::new).collect();
-        let gateway = Gateway::new(line, client, settings, members, self.problems.clone());
+        let gateway = Gateway::new(line, client, settings, members, problems);
         tokio::select! {
             () = Arc::clone(&gateway).serve(inbox) => {}
             () = ended_by_signal() => gateway.close().await,

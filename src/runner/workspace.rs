@@ -180,14 +180,19 @@ impl Workspace {
                 Sync::Grouped => Durability::Grouped,
                 Sync::Always => Durability::Always,
             });
-        let ledger = FileLedger::file(self.folders.ledger())
-            .map_err(|e| Error::caused(ErrorKind::Io, e.to_string(), e))?;
+        let ledger = self.ledger()?;
         self.line_of(
             self.policies.store.clone(),
             Arc::new(audit),
-            (approver, Arc::new(ledger)),
+            (approver, ledger),
             trigger,
         )
+    }
+
+    pub(super) fn ledger(&self) -> Result<Arc<dyn Ledger>, Error> {
+        let ledger = FileLedger::file(self.folders.ledger())
+            .map_err(|e| Error::caused(ErrorKind::Io, e.to_string(), e))?;
+        Ok(Arc::new(ledger))
     }
 
     pub(super) fn line_of(

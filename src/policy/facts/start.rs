@@ -2,7 +2,8 @@
 
 use crate::grant::{Confinement, Grant, Guarantee, Launch, Network};
 use crate::policy::vocabulary::TYPES;
-use crate::request::{PathFacts, Place, Risk, RunCommand, StartServer, Wish};
+use crate::grant::Place;
+use crate::request::{PathFacts, Risk, RunCommand, StartServer, Wish};
 
 use super::build::{Entities, FactError, Value, member, record, reference, text, texts};
 use super::who;

@@ -1,0 +1,199 @@
+//! What would be decided, without doing it: the same facts, the same store, the same `evaluate`.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::audit::{AuditError, AuditSink, Event, Receipt};
+use crate::digest::Digest;
+use crate::enforce::{Line, call, launch};
+use crate::policy::{Explanation, PolicyOutcome, VerdictPart};
+use crate::request::{
+    Action, Agent, Answer, Because, CallTool, DenyAll, Pin, PinKind, StartServer,
+    ToolClaims, ToolFacts, Trigger,
+};
+
+use super::error::{Error, ErrorKind};
+use super::workspace::Workspace;
+
+/// What would be decided about one request.
+#[derive(Clone, Debug, Serialize)]
+pub struct Forecast {
+    /// The Cedar action.
+    pub action: String,
+    /// On what: `user/files`, `user/files/read_text_file`.
+    pub resource: String,
+    /// Allow, ask (and the longest-lived answer that suffices), or deny.
+    pub outcome: PolicyOutcome,
+    /// The answer on file that was used.
+    pub held: Answer,
+    /// The deciding policies.
+    pub because: Vec<Because>,
+    /// Each part: the start itself, then its grants one by one.
+    pub parts: Vec<VerdictPart>,
+    /// What could not be known without doing it.
+    pub notes: Vec<String>,
+}
+
+/// A sink that records nothing, so that nothing can be permitted through it.
+#[derive(Debug)]
+struct NoRecord;
+
+impl AuditSink for NoRecord {
+    fn append(&self, _event: &Event) -> Result<Receipt, AuditError> {
+        Err(AuditError {
+            what: "a dry run records nothing and permits nothing".to_owned(),
+            source: None,
+        })
+    }
+}
+
+impl Workspace {
+    /// The line of a dry run: with the real pins and answers, without a record.
+    pub(super) fn dry_line(&self) -> Result<Line, Error> {
+        let ledger = self.ledger()?;
+        self.line_of(
+            self.policies.store.clone(),
+            Arc::new(NoRecord),
+            (Arc::new(DenyAll), ledger),
+            Trigger::Agent,
+        )
+    }
+
+    /// What would be decided about starting a configured server, grant by grant.
+    ///
+    /// # Errors
+    /// When there is no such server, or its program cannot be found.
+    pub fn forecast_start(&self, server: &str, agent: &Agent) -> Result<Forecast, Error> {
+        let line = self.dry_line()?;
+        let (action, notes) = self.start_action(&line, server)?;
+        self.forecast(&line, agent, &action, notes)
+    }
+
+    /// What would be decided about calling a tool of a configured server.
+    ///
+    /// # Errors
+    /// As [`Workspace::forecast_start`]; also when the arguments are no object.
+    pub fn forecast_call(
+        &self,
+        (server, tool): (&str, &str),
+        arguments: &Value,
+        agent: &Agent,
+    ) -> Result<Forecast, Error> {
+        let line = self.dry_line()?;
+        let (action, notes) = self.call_action(&line, (server, tool), arguments)?;
+        self.forecast(&line, agent, &action, notes)
+    }
+
+    /// The same as [`Workspace::forecast_start`], policy by policy and clause by clause.
+    ///
+    /// # Errors
+    /// As [`Workspace::forecast_start`].
+    pub fn explain_start(&self, server: &str, agent: &Agent) -> Result<Explanation, Error> {
+        let line = self.dry_line()?;
+        let (action, _) = self.start_action(&line, server)?;
+        self.explain(&line, agent, &action)
+    }
+
+    /// The same as [`Workspace::forecast_call`], policy by policy and clause by clause.
+    ///
+    /// # Errors
+    /// As [`Workspace::forecast_call`].
+    pub fn explain_call(
+        &self,
+        tool: (&str, &str),
+        arguments: &Value,
+        agent: &Agent,
+    ) -> Result<Explanation, Error> {
+        let line = self.dry_line()?;
+        let (action, _) = self.call_action(&line, tool, arguments)?;
+        self.explain(&line, agent, &action)
+    }
+
+    fn start_action(&self, line: &Line, server: &str) -> Result<(StartServer, Vec<String>), Error> {
+        let definition = self.definition(server)?;
+        let prepared = launch::prepare(line, definition)?;
+        let unpinned = prepared.view.unpinned.clone();
+        let mut notes: Vec<String> = prepared.view.warnings.clone();
+        notes.extend(unpinned.map(|why| format!("the program is not pinned: {why}")));
+        Ok((prepared.action, notes))
+    }
+
+    fn call_action(
+        &self,
+        line: &Line,
+        (server, tool): (&str, &str),
+        arguments: &Value,
+    ) -> Result<(CallTool, Vec<String>), Error> {
+        if !arguments.is_object() {
+            return Err(Error::new(
+                ErrorKind::Usage,
+                "the arguments of a tool are a JSON object, such as {\"path\": \"docs/a.md\"}",
+            ));
+        }
+        let definition = self.definition(server)?;
+        let start = launch::prepare(line, definition)?.action;
+        let mut notes = vec![
+            "the arguments count as fitting the tool's schema, which only the running server tells"
+                .to_owned(),
+        ];
+        let pinned = line
+            .point
+            .ledger()
+            .pin(PinKind::Tools, &definition.id.to_string())
+            .map_err(|e| Error::caused(ErrorKind::Io, e.to_string(), e))?;
+        let digest = pinned.as_ref().and_then(|pin| pin.parts.get(tool).copied());
+        if digest.is_none() {
+            notes.push("this tool was never listed here, so no answer on file can match".to_owned());
+        }
+        let mut facts = start.server.clone();
+        facts.tools_pin = if pinned.is_some() { Pin::Matched } else { Pin::Unpinned };
+        if start.first_time || start.config_changed {
+            notes.push("the server itself still has to be agreed to".to_owned());
+        }
+        // A running server has been agreed to.
+        facts.pin = if start.artefact.is_some() { Pin::Matched } else { Pin::Unpinned };
+        let tool = ToolFacts {
+            server: facts,
+            name: tool.to_owned(),
+            digest: digest.unwrap_or_else(|| Digest::of(tool)),
+            claims: ToolClaims::default(),
+        };
+        let action = call::describe(line, (tool, true), arguments.clone(), &start.launch.cwd);
+        Ok((action, notes))
+    }
+
+    fn forecast<A: Action>(
+        &self,
+        line: &Line,
+        agent: &Agent,
+        action: &A,
+        notes: Vec<String>,
+    ) -> Result<Forecast, Error> {
+        let run = line.run();
+        let (verdict, held) = line.point.weigh(line.asking(agent, &run), action)?;
+        let resource = verdict.parts.first().map(|part| part.0.clone());
+        Ok(Forecast {
+            action: A::NAME.to_owned(),
+            resource: resource.unwrap_or_default(),
+            outcome: verdict.outcome,
+            held,
+            because: verdict.because,
+            parts: verdict.parts,
+            notes,
+        })
+    }
+
+    fn explain<A: Action>(
+        &self,
+        line: &Line,
+        agent: &Agent,
+        action: &A,
+    ) -> Result<Explanation, Error> {
+        let run = line.run();
+        let (_, held) = line.point.weigh(line.asking(agent, &run), action)?;
+        let queries = action.queries(agent, &run);
+        Ok(line.point.store().explain(&queries, held))
+    }
+}

@@ -1,0 +1,187 @@
+//! Servers of the configuration: what they are, adding, removing, agreeing to, forgetting.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::json;
+
+use crate::audit::EventKind;
+use crate::clean;
+use crate::config::network_word;
+use crate::disk::settings::{self, NewServer};
+use crate::enforce::launch;
+use crate::request::{Approver, Entry, PinKind, Source, Trigger};
+
+use super::error::{Error, ErrorKind};
+use super::session::Session;
+use super::workspace::Workspace;
+
+/// A configured server as `creance server list` shows it.
+#[derive(Clone, Debug, Serialize)]
+pub struct ServerReport {
+    /// Its identity, `user/files`.
+    pub id: String,
+    /// Where it is defined, `file:line`.
+    pub origin: String,
+    /// Its command line; values of variables are not part of it.
+    pub command: String,
+    /// `none` or `whole`.
+    pub network: String,
+    /// Whether it is switched on.
+    pub enabled: bool,
+    /// `agreed`, `never agreed to`, `changed since it was agreed to`, or why it cannot start.
+    pub state: String,
+    /// Why its program cannot be pinned, when it cannot.
+    pub unpinned: Option<String>,
+    /// How many tools were agreed to.
+    pub tools: usize,
+}
+
+impl Workspace {
+    /// The configured servers with what is on file about them.
+    ///
+    /// # Errors
+    /// When pins cannot be read.
+    pub fn servers(&self) -> Result<Vec<ServerReport>, Error> {
+        let line = self.dry_line()?;
+        let ledger = self.ledger()?;
+        let mut reports = Vec::new();
+        for definition in &self.servers {
+            let id = definition.id.to_string();
+            let tools = ledger
+                .pin(PinKind::Tools, &id)
+                .map_err(|e| Error::caused(ErrorKind::Io, e.to_string(), e))?
+                .map_or(0, |pin| pin.parts.len());
+            let words = std::iter::once(definition.command().to_owned()).chain(definition.args());
+            let mut unpinned = None;
+            let state = match launch::prepare(&line, definition) {
+                Err(error) => clean::line(&error.to_string(), 400),
+                Ok(prepared) => {
+                    unpinned.clone_from(&prepared.view.unpinned);
+                    state(&prepared.action).to_owned()
+                }
+            };
+            reports.push(ServerReport {
+                id,
+                origin: definition.origin.to_string(),
+                command: clean::mask(&clean::line(&words.collect::<Vec<_>>().join(" "), 1_000))
+                    .into_owned(),
+                network: network_word(definition.network).to_owned(),
+                enabled: definition.enabled,
+                state,
+                unpinned,
+                tools,
+            });
+        }
+        Ok(reports)
+    }
+
+    /// Adds a server to the user's configuration file.
+    ///
+    /// # Errors
+    /// When the name is taken, or the file cannot be written; nothing is then changed.
+    pub fn add_server(
+        &self,
+        name: &str,
+        command: &[String],
+        env: &BTreeMap<String, String>,
+        network: bool,
+    ) -> Result<String, Error> {
+        let server = NewServer {
+            name: name.to_owned(),
+            command: command.to_vec(),
+            env: env.clone(),
+            network,
+        };
+        settings::add(&self.folders.config, &server)
+            .map(|file| file.display().to_string())
+            .map_err(|e| Error::caused(ErrorKind::Config, e.to_string(), e))
+    }
+
+    /// Removes a server from the user's configuration file, and forgets what is on file about it.
+    ///
+    /// # Errors
+    /// When there is no such server there, or the file cannot be written.
+    pub fn remove_server(&self, name: &str) -> Result<String, Error> {
+        let bare = name.strip_prefix("user/").unwrap_or(name);
+        let file = settings::remove(&self.folders.config, bare)
+            .map_err(|e| Error::caused(ErrorKind::Config, e.to_string(), e))?;
+        let id = crate::request::ServerId::new(Source::User, bare);
+        self.forget_server(&id.to_string())?;
+        Ok(file.display().to_string())
+    }
+
+    /// Forgets pins and answers about a server (`user/files`); returns how many.
+    ///
+    /// # Errors
+    /// When they cannot be written, or the change cannot be put on record.
+    pub fn forget_server(&self, id: &str) -> Result<usize, Error> {
+        let line = self.line(Arc::new(crate::request::DenyAll), Trigger::Person)?;
+        line.point
+            .note(EventKind::Note {
+                name: "server-forgotten".to_owned(),
+                details: json!({"server": clean::line(id, 200)}),
+            })
+            .map_err(|e| Error::caused(ErrorKind::Audit, e.to_string(), e))?;
+        line.point
+            .ledger()
+            .forget(id)
+            .map_err(|e| Error::caused(ErrorKind::Io, e.to_string(), e))
+    }
+
+    /// Answers on file.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn answers(&self) -> Result<Vec<Entry>, Error> {
+        self.ledger()?
+            .entries()
+            .map_err(|e| Error::caused(ErrorKind::Io, e.to_string(), e))
+    }
+
+    /// Starts a server once with somebody to ask, so that it and its tools are agreed to, and ends
+    /// it again. Returns the number of tools in use and those left out.
+    ///
+    /// # Errors
+    /// When it is not agreed to, or does not start.
+    pub async fn trust_server(
+        &self,
+        name: &str,
+        approver: Arc<dyn Approver>,
+    ) -> Result<(usize, Vec<(String, String)>), Error> {
+        let definition = self.definition(name)?;
+        let session = self.session(approver, Trigger::Person)?;
+        let server = session.start_definition(definition).await?;
+        let found = (server.tools().len(), server.left_out());
+        server.shutdown().await?;
+        Ok(found)
+    }
+
+    /// A session of the person at the command line.
+    ///
+    /// # Errors
+    /// When the audit log or the pins cannot be used.
+    pub fn session(
+        &self,
+        approver: Arc<dyn Approver>,
+        trigger: Trigger,
+    ) -> Result<Session, Error> {
+        self.policies.checked()?;
+        let line = self.line(approver, trigger)?;
+        Ok(Session::new(Arc::new(line), self.cli_agent()))
+    }
+}
+
+fn state(action: &crate::request::StartServer) -> &'static str {
+    use crate::request::Pin;
+    if action.first_time {
+        "never agreed to"
+    } else if action.config_changed {
+        "its definition changed since it was agreed to"
+    } else if action.program.pin == Pin::Changed {
+        "its program changed since it was agreed to"
+    } else {
+        "agreed"
+    }
+}
