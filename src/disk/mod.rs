@@ -1,1 +1,4 @@
 //! Files: folders, policy sources, configuration, the audit log, pins and answers, resolved paths.
+
+mod program;
+mod settings;

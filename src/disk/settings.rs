@@ -1,0 +1,1 @@
+//! Reads the configuration files of a run, and edits the user's.
