@@ -12,10 +12,14 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// The same, and fails when the last part of the path is a link.
-pub(crate) fn open_no_link(path: &Path) -> io::Result<File> {
-    if std::fs::symlink_metadata(path)?.is_symlink() {
-        return Err(io::Error::other("is a link"));
+/// Opens `root/a/b` for parts `a`, `b`: no part below the root may be a link.
+pub(crate) fn open_below(root: &Path, parts: &[&str]) -> io::Result<File> {
+    let mut path = root.to_owned();
+    for part in parts {
+        path.push(part);
+        if std::fs::symlink_metadata(&path)?.is_symlink() {
+            return Err(io::Error::other("is a link"));
+        }
     }
     File::open(path)
 }
@@ -49,3 +53,11 @@ pub(crate) fn is_open_to_all(_metadata: &Metadata) -> bool {
 pub(crate) fn is_own(_metadata: &Metadata) -> bool {
     true
 }
+
+/// Whether it belongs to the system: not known here.
+pub(crate) fn is_root(_metadata: &Metadata) -> bool {
+    true
+}
+
+/// New folders are for their owner alone: the user's folder sees to that here.
+pub(crate) fn private(_builder: &mut std::fs::DirBuilder) {}

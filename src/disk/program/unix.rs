@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use rustix::fs::{Access, OFlags, access};
+use rustix::fs::{Access, CWD, Mode, OFlags, access, openat};
 
 use crate::grant::FileStamp;
 
@@ -17,12 +17,15 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// The same, and fails when the last part of the path is a link.
-pub(crate) fn open_no_link(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .read(true)
-        .custom_flags(flags(OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW))
-        .open(path)
+/// Opens `root/a/b` for parts `a`, `b`: no part below the root may be a link, each is opened in the
+/// folder that was opened before it.
+pub(crate) fn open_below(root: &Path, parts: &[&str]) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let mut at = openat(CWD, root, flags | OFlags::DIRECTORY, Mode::empty())?;
+    for part in parts {
+        at = openat(&at, *part, flags | OFlags::NOFOLLOW, Mode::empty())?;
+    }
+    Ok(File::from(at))
 }
 
 fn flags(flags: OFlags) -> i32 {
@@ -55,5 +58,15 @@ pub(crate) fn is_open_to_all(metadata: &Metadata) -> bool {
 /// Whether it belongs to this user or to root.
 pub(crate) fn is_own(metadata: &Metadata) -> bool {
     let user = rustix::process::geteuid().as_raw();
-    metadata.uid() == user || metadata.uid() == 0
+    metadata.uid() == user || is_root(metadata)
+}
+
+/// Whether it belongs to root.
+pub(crate) fn is_root(metadata: &Metadata) -> bool {
+    metadata.uid() == 0
+}
+
+/// New folders are for their owner alone.
+pub(crate) fn private(builder: &mut std::fs::DirBuilder) {
+    std::os::unix::fs::DirBuilderExt::mode(builder, 0o700);
 }

@@ -1,1 +1,0 @@
-//! Reads the configuration files of a run, and edits the user's.
