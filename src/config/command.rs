@@ -60,7 +60,7 @@ fn read(words: &[String]) -> Read {
     match (name.as_str(), sub) {
         ("npx" | "pnpx" | "bunx", _) => npm_runner(rest),
         ("npm", "exec" | "x") | ("pnpm" | "yarn", "dlx") | ("bun", "x") => npm_runner(after(1)),
-        ("npm" | "pnpm" | "yarn" | "bun", "run" | "start" | "test" | "exec") if name != "bun" => {
+        ("npm" | "pnpm" | "yarn", "run" | "start" | "test" | "exec") => {
             (RunnerKind::Script, None, none)
         }
         ("uvx", _) => python_runner(RunnerKind::Uvx, rest, UV),

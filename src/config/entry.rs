@@ -138,7 +138,10 @@ impl<'a> Values<'a, '_> {
             let name = missing.name;
             let help = format!("set {name}, or write `${{{name}:-default}}`");
             let reason = format!("needs {name}");
-            self.reader.problem(field, reason).with_help(help)
+            ConfigProblem {
+                missing: Some(name),
+                ..self.reader.problem(field, reason).with_help(help)
+            }
         })
     }
 

@@ -70,6 +70,7 @@ impl<'a> Reader<'a> {
                     .to_lowercase()
                     .replace("json:", "JSON:"),
                 help: "nothing of this file is used".to_owned(),
+                missing: None,
             })
     }
 
@@ -91,6 +92,7 @@ impl<'a> Reader<'a> {
             field: path.to_owned(),
             reason: reason.into(),
             help: String::new(),
+            missing: None,
         }
     }
 

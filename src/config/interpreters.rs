@@ -272,14 +272,19 @@ fn letters(interpreter: &Interpreter, word: &str) -> Letters {
     let glued = ["python", "perl", "ruby", "php", "pypy"]
         .iter()
         .any(|name| interpreter.names.contains(name));
-    let mut chars = word.chars().skip(1);
+    let mut chars = word.chars();
+    chars.next();
     while let Some(c) = chars.next() {
-        let rest: String = chars.clone().collect();
+        let rest = chars.as_str();
         if interpreter.inline.contains(c) {
-            return Letters::Code(if glued { rest } else { String::new() });
+            return Letters::Code(if glued {
+                rest.to_owned()
+            } else {
+                String::new()
+            });
         }
         if interpreter.module.contains(c) {
-            return Letters::Module(rest);
+            return Letters::Module(rest.to_owned());
         }
         if interpreter.takes.contains(c) {
             return if rest.is_empty() {

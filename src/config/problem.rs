@@ -52,6 +52,8 @@ pub(crate) struct ConfigProblem {
     pub(crate) reason: String,
     /// The way out; may be empty.
     pub(crate) help: String,
+    /// The variable that is not set, when that is all: the entry itself is right.
+    pub(crate) missing: Option<String>,
 }
 
 impl ConfigProblem {
@@ -63,6 +65,7 @@ impl ConfigProblem {
             field: String::new(),
             reason: reason.into(),
             help: String::new(),
+            missing: None,
         }
     }
 

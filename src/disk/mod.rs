@@ -12,9 +12,11 @@ mod log_reader;
 #[cfg_attr(not(unix), path = "os_other.rs")]
 mod os;
 mod policies;
+pub(crate) mod program;
 mod project;
 mod read;
 mod resolve;
+pub(crate) mod settings;
 mod surroundings;
 mod sync;
 mod tail;

@@ -1,0 +1,234 @@
+//! From a command line to the files that hold its code.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use crate::config::{Code, Started, started};
+use crate::request::RunnerKind;
+
+use super::artefact::{Artefact, ProgramError, shown};
+use super::{node, os, python, search};
+
+/// A command as it is to be started.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted<'a> {
+    /// The program as configured.
+    pub(crate) command: &'a str,
+    /// Its arguments.
+    pub(crate) args: &'a [String],
+    /// The working folder, absolute.
+    pub(crate) cwd: &'a Path,
+    /// The folders of programs that the process will have (`PATH`).
+    pub(crate) path: &'a str,
+    /// The user's home folder.
+    pub(crate) home: &'a Path,
+    /// The project's root.
+    pub(crate) project: Option<&'a Path>,
+}
+
+/// Finds and hashes what a command runs.
+///
+/// # Errors
+/// When there is no such program, it cannot be executed or not be read.
+pub(crate) fn find(wanted: &Wanted<'_>) -> Result<Artefact, ProgramError> {
+    let found = search::program(wanted.command, wanted.cwd, wanted.path)?;
+    let program = fs::canonicalize(&found).map_err(|cause| ProgramError {
+        command: wanted.command.to_owned(),
+        why: format!("cannot be resolved: {cause}"),
+    })?;
+    let mut artefact = Artefact::new(program);
+    let line = started(wanted.command, wanted.args);
+    let mut interpreter = found.clone();
+    wanted.executable(&mut artefact, "program", &found);
+    if line.program != wanted.command {
+        match search::program(&line.program, wanted.cwd, wanted.path) {
+            Ok(inner) => {
+                wanted.executable(&mut artefact, "inner program", &inner);
+                interpreter = inner;
+            }
+            Err(error) => artefact.leave_out(error.to_string()),
+        }
+    }
+    wanted.code(&mut artefact, &line, &interpreter);
+    Ok(artefact.finish())
+}
+
+impl Wanted<'_> {
+    /// Adds a file that the system executes; for a script also its interpreter and package.
+    fn executable(&self, artefact: &mut Artefact, part: &str, file: &Path) {
+        self.attention(artefact, file);
+        artefact.add_file(part, file);
+        if file
+            .parent()
+            .is_some_and(|folder| folder.ends_with("shims"))
+        {
+            let file = shown(file);
+            artefact.leave_out(format!("{file} chooses the real program when it starts"));
+        }
+        let Some((program, argument)) = head(file).as_deref().and_then(search::shebang) else {
+            return;
+        };
+        // `#!/usr/bin/env -S node --flag`
+        let argument = argument.unwrap_or_default();
+        let words: Vec<String> = argument.split_whitespace().map(str::to_owned).collect();
+        let line = started(&program, &words);
+        artefact.add_file("interpreter", Path::new(&program));
+        let mut interpreter = PathBuf::from(&program);
+        if line.program != program {
+            match search::program(&line.program, self.cwd, self.path) {
+                Ok(inner) => {
+                    artefact.add_file("interpreter", &inner);
+                    interpreter = inner;
+                }
+                Err(error) => artefact.leave_out(error.to_string()),
+            }
+        }
+        match language(&line.program) {
+            Language::Node => node::surroundings(artefact, file, &self.stops()),
+            Language::Python => match python::starter_module(file) {
+                Some(module) => python::module(artefact, &module, &interpreter, &[]),
+                None => python::locks(artefact, file, &self.stops()),
+            },
+            Language::Other => {}
+        }
+    }
+
+    fn code(&self, artefact: &mut Artefact, line: &Started, interpreter: &Path) {
+        match &line.code {
+            Code::Shell(_) | Code::Inline(_) => artefact
+                .leave_out("its code stands in the arguments, and what that starts is not hashed"),
+            Code::File(file) => self.script(artefact, line, file),
+            Code::Module(name) => python::module(artefact, name, interpreter, &[self.cwd]),
+            Code::None => self.package(artefact, line),
+        }
+        if matches!(line.runner, RunnerKind::Uvx) && line.code != Code::None {
+            artefact.leave_out("uv brings the script's packages up to date when it starts");
+        }
+    }
+
+    fn script(&self, artefact: &mut Artefact, line: &Started, argument: &str) {
+        let language = language(&line.program);
+        let file = match language {
+            Language::Node => node::script(argument, self.cwd),
+            Language::Python | Language::Other => Some(self.cwd.join(argument)),
+        };
+        let Some(file) = file.filter(|file| file.exists()) else {
+            let argument: String = argument.escape_debug().take(300).collect();
+            artefact.leave_out(format!("the script `{argument}` was not found"));
+            return;
+        };
+        // `python folder`: its `__main__.py`.
+        if file.is_dir() {
+            let file = shown(&file);
+            artefact.leave_out(format!(
+                "{file} is a folder, and what it runs cannot be told"
+            ));
+            return;
+        }
+        self.attention(artefact, &file);
+        artefact.add_file("script", &file);
+        match language {
+            Language::Node => node::surroundings(artefact, &file, &self.stops()),
+            Language::Python => python::locks(artefact, &file, &self.stops()),
+            Language::Other => {}
+        }
+    }
+
+    /// What package runners start, as far as it is there before they start it.
+    fn package(&self, artefact: &mut Artefact, line: &Started) {
+        let program: String = line.program.escape_debug().take(300).collect();
+        match (line.runner, &line.package) {
+            (RunnerKind::Binary | RunnerKind::Remote, _) => {}
+            (RunnerKind::Npx, Some(package)) if is_npm(&line.program) => {
+                let spec = node::Spec {
+                    name: &package.name,
+                    version: &package.version,
+                    pinned: package.pinned,
+                };
+                node::npx(artefact, &spec, self.cwd, &self.home.join(".npm"));
+            }
+            (RunnerKind::Npx | RunnerKind::Uvx | RunnerKind::Pipx, _) => artefact.leave_out(format!(
+                "`{program}` fetches or builds the package when it starts; install it and name its program to pin it"
+            )),
+            (RunnerKind::Docker, Some(image)) if image.pinned => {}
+            (RunnerKind::Docker, _) => {
+                artefact.leave_out("the image is not named by its digest (`name@sha256:…`)");
+            }
+            (RunnerKind::Cargo, _) => {
+                artefact.leave_out(format!("`{program}` builds the program when it starts"));
+            }
+            (RunnerKind::Script, _) => {
+                artefact.leave_out(format!("what `{program}` runs cannot be told before"));
+            }
+        }
+    }
+
+    fn attention(&self, artefact: &mut Artefact, file: &Path) {
+        let Ok(real) = fs::canonicalize(file) else {
+            return;
+        };
+        if self
+            .project
+            .is_some_and(|project| real.starts_with(project))
+        {
+            artefact.project_local = true;
+            let file = shown(file);
+            artefact.warn(format!(
+                "{file} lies in the project, where the agent may change it"
+            ));
+        }
+        for path in [Some(real.as_path()), real.parent()].into_iter().flatten() {
+            if fs::metadata(path).is_ok_and(|metadata| os::is_open_to_all(&metadata)) {
+                artefact.warn(format!(
+                    "every user of this machine may change {}",
+                    shown(path)
+                ));
+            }
+        }
+    }
+
+    /// Lock files above these folders are somebody else's.
+    fn stops(&self) -> Vec<&Path> {
+        [Some(self.home), self.project]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Language {
+    Node,
+    Python,
+    Other,
+}
+
+fn language(program: &str) -> Language {
+    const NODE: &[&str] = &["node", "nodejs", "deno", "bun", "tsx", "ts-node"];
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    if NODE.contains(&plain) {
+        return Language::Node;
+    }
+    if matches!(plain, "python" | "pypy" | "uv") {
+        return Language::Python;
+    }
+    Language::Other
+}
+
+fn is_npm(program: &str) -> bool {
+    matches!(program.rsplit('/').next(), Some("npx" | "npm"))
+}
+
+/// The first bytes of a file: enough for the line that names an interpreter (`BINPRM_BUF_SIZE`).
+fn head(file: &Path) -> Option<Vec<u8>> {
+    const HEAD: u64 = 256;
+    let mut bytes = Vec::new();
+    os::open(file)
+        .ok()?
+        .take(HEAD)
+        .read_to_end(&mut bytes)
+        .ok()?;
+    Some(bytes)
+}

@@ -1,0 +1,9 @@
+//! The configuration files of a run read into one, and edits of the user's own file.
+
+mod edit;
+mod read;
+#[cfg(all(test, unix))]
+mod tests;
+
+pub(crate) use edit::{SettingsError, add, remove};
+pub(crate) use read::{Configuration, Files, read_all};
