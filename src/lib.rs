@@ -18,6 +18,18 @@ mod sandbox;
 mod terminal;
 mod transport;
 
+/// What a host program does first.
+pub mod helper {
+    /// Turns this process into the sandbox helper when it was started as one. Must be the first
+    /// line of `main`, before any thread, logger or runtime.
+    pub fn run_if_requested() {
+        crate::sandbox::run_helper_if_requested();
+    }
+}
+
+#[doc(hidden)]
+pub use sandbox::door as internal;
+
 pub use audit::{AuditError, AuditSink, Event, EventKind, Outcome, OutcomeKind, Receipt};
 pub use digest::{Digest, DigestBuilder, DigestError};
 pub use grant::{
@@ -31,3 +43,4 @@ pub use request::{
     RunCommand, RunnerKind, ServerFacts, ServerId, Source, StartServer, ToolClaims, ToolFacts,
     Transport, Trigger, Wish,
 };
+pub use sandbox::{BackendReport, DoctorReport, Exit, examine};
