@@ -18,11 +18,24 @@ mod sandbox;
 mod terminal;
 mod transport;
 
+/// What a host program does first.
+pub mod helper {
+    /// Turns this process into the sandbox helper when it was started as one. Must be the first
+    /// line of `main`, before any thread, logger or runtime.
+    pub fn run_if_requested() {
+        crate::sandbox::run_helper_if_requested();
+    }
+}
+
+#[doc(hidden)]
+pub use sandbox::door as internal;
+
 pub use audit::{
     AuditError, AuditSink, Event, EventKind, Fault, FaultKind, Filter, Head, HeadError, Loss,
     LossKind, NoOutcome, Outcome, OutcomeKind, Paint, Receipt, Record, Report, Shape, Verifier,
     verify,
 };
+pub use decision::{Decision, Denial, DenialKind, Permit};
 pub use digest::{Digest, DigestBuilder, DigestError};
 pub use disk::{AuditLog, Durability, FileLedger};
 pub use grant::{
@@ -46,3 +59,8 @@ pub use terminal::{
     ApprovalError, ApprovalSocket, Broker, Colour, Line, Outcome as ApprovalOutcome, Prompt, Tone,
     Waiting, render, scan as scan_questions, send as send_answer, stdout_width, wrap_untrusted,
 };
+pub use runner::{
+    CommandExit, CommandSpec, Error, ErrorKind, Forecast, Policies, PolicyNotice, Runner, RunningServer,
+    ServerReport, ServerSpec, Session, ToolReply, ToolSummary, Workspace, WorkspaceOptions,
+};
+pub use sandbox::{BackendReport, DoctorReport, Exit, examine};

@@ -1,1 +1,18 @@
-//! The OS sandbox: a grant becomes a plan, the plan becomes a confined process.
+//! The OS sandbox: a grant becomes a plan (pure, in `plan`), the plan becomes a confined process
+//! (system calls, in `apply`). Knows words only: nothing here has heard of policy.
+
+mod apply;
+mod doctor;
+#[doc(hidden)]
+pub mod door;
+mod exit;
+mod machine;
+mod plan;
+mod spawn;
+
+pub(crate) use apply::run_helper_if_requested;
+pub use doctor::{BackendReport, DoctorReport, examine};
+pub use exit::Exit;
+pub(crate) use machine::Machine;
+pub(crate) use plan::{Plan, PlanError, plan};
+pub(crate) use spawn::{Confined, SpawnError, Stdio, spawn};

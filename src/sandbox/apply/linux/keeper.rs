@@ -1,0 +1,185 @@
+//! The helper's outer half. It surveys the disk as the machine sees it, enters new namespaces,
+//! starts process 1 in them, and then only watches: when main is gone, everything is killed.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
+use rustix::thread::UnshareFlags;
+
+use super::entry::{Handed, fail};
+use super::survey::Survey;
+use super::sys::{self, Disposition, Forked};
+use super::{init, probe};
+use crate::grant::Network;
+use crate::sandbox::plan::{Backend, Plan};
+use crate::sandbox::spawn::StageError;
+
+/// Carries out the plan. Never returns.
+pub(super) fn run(handed: Handed) -> ! {
+    let Handed {
+        plan,
+        status,
+        control,
+    } = handed;
+    settle(&plan);
+    let started = match plan.backend {
+        Backend::LinuxNs | Backend::LinuxNsNoproc => namespaces(&plan, &status, &control),
+        other => Err(StageError::new(
+            "backend",
+            format!("`{other}` is not part of this build"),
+        )),
+    };
+    match started {
+        Ok(inner) => {
+            drop(status);
+            watch(inner, &control)
+        }
+        Err(error) => fail(status, &error),
+    }
+}
+
+/// What runs inside, seen from here.
+struct Inner {
+    survey: Survey,
+    pid: Pid,
+    pidfd: OwnedFd,
+    /// Closed when this process dies: process 1 checks it once its death signal is set.
+    _hold: OwnedFd,
+}
+
+fn settle(plan: &Plan) {
+    if !plan.terminal {
+        let _ = rustix::process::setsid();
+        return;
+    }
+    // The keys of the terminal are for the program; this process ends when the program does.
+    for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTSTP, libc::SIGTTOU] {
+        sys::set_signal(signal, Disposition::Ignore);
+    }
+}
+
+fn namespaces(plan: &Plan, status: &File, control: &OwnedFd) -> Result<Inner, StageError> {
+    let survey = Survey::of(plan)?;
+    if probe::is_root() {
+        sys::drop_groups().map_err(|e| StageError::os("groups", "drop", &e))?;
+    }
+    unshare(plan)?;
+    let (watch, hold) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+        .map_err(|e| StageError::os("fork", "pipe", &e.into()))?;
+    let null = null().map_err(|e| StageError::os("devices", "/dev/null", &e))?;
+    match sys::fork().map_err(|e| StageError::os("fork", "process 1", &e))? {
+        Forked::Child => {
+            drop(hold);
+            let status = status.try_clone();
+            let status = status.map_err(|e| StageError::os("fork", "status", &e))?;
+            init::run(
+                plan,
+                &survey,
+                init::Ends {
+                    status,
+                    control,
+                    watch,
+                    null,
+                },
+            )
+        }
+        Forked::Parent(pid) => {
+            leave_streams(&null);
+            let pidfd = rustix::process::pidfd_open(pid, PidfdFlags::empty())
+                .map_err(|e| StageError::os("fork", "pidfd", &e.into()))?;
+            Ok(Inner {
+                survey,
+                pid,
+                pidfd,
+                _hold: hold,
+            })
+        }
+    }
+}
+
+fn unshare(plan: &Plan) -> Result<(), StageError> {
+    let (uid, gid) = (rustix::process::geteuid(), rustix::process::getegid());
+    let stage = |stage: &'static str| move |e: io::Error| StageError::os(stage, stage, &e);
+    sys::unshare(UnshareFlags::NEWUSER).map_err(stage("user-namespace"))?;
+    let map = |file: &str, text: String| fs::write(file, text);
+    map("/proc/self/setgroups", "deny".to_owned()).map_err(stage("user-map"))?;
+    map("/proc/self/uid_map", format!("{uid} {uid} 1\n")).map_err(stage("user-map"))?;
+    map("/proc/self/gid_map", format!("{gid} {gid} 1\n")).map_err(stage("user-map"))?;
+    let mut flags = UnshareFlags::NEWPID
+        | UnshareFlags::NEWIPC
+        | UnshareFlags::NEWUTS
+        | UnshareFlags::NEWCGROUP;
+    if plan.network == Network::None {
+        flags |= UnshareFlags::NEWNET;
+    }
+    sys::unshare(flags).map_err(stage("namespaces"))?;
+    if plan.network == Network::None {
+        let socket = rustix::net::socket_with(
+            rustix::net::AddressFamily::INET,
+            rustix::net::SocketType::DGRAM,
+            rustix::net::SocketFlags::CLOEXEC,
+            None,
+        )
+        .map_err(|e| StageError::os("loopback", "socket", &e.into()))?;
+        sys::loopback_up(socket).map_err(stage("loopback"))?;
+    }
+    Ok(())
+}
+
+/// A descriptor of `/dev/null`, taken before the view changes.
+pub(super) fn null() -> io::Result<OwnedFd> {
+    Ok(File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/null")?
+        .into())
+}
+
+/// Lets go of the program's streams: only the program itself keeps them open.
+pub(super) fn leave_streams(null: &OwnedFd) {
+    let _ = rustix::stdio::dup2_stdin(null);
+    let _ = rustix::stdio::dup2_stdout(null);
+    let _ = rustix::stdio::dup2_stderr(null);
+}
+
+/// Watches main and process 1 until process 1 is gone; kills it when main is.
+fn watch(inner: Inner, control: &OwnedFd) -> ! {
+    let mut main_lives = true;
+    loop {
+        let mut fds = vec![PollFd::new(&inner.pidfd, PollFlags::IN)];
+        if main_lives {
+            fds.push(PollFd::new(control, PollFlags::IN));
+        }
+        if poll(&mut fds, None).is_err() {
+            continue;
+        }
+        let ready = |at: usize| fds.get(at).is_some_and(|fd| !fd.revents().is_empty());
+        if ready(0) {
+            let _ = rustix::process::waitpid(Some(inner.pid), WaitOptions::empty());
+            inner.survey.tidy();
+            sys::exit_now(0)
+        }
+        if ready(1) {
+            main_lives = obey(control, &inner.pidfd);
+        }
+    }
+}
+
+/// Does what main says; `false` when main is gone.
+fn obey(control: impl AsFd, init: &OwnedFd) -> bool {
+    let mut word = [0_u8; 1];
+    match rustix::io::read(control, &mut word) {
+        Ok(1) => {
+            let _ = rustix::process::pidfd_send_signal(init, Signal::TERM);
+            true
+        }
+        Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => true,
+        _ => {
+            let _ = rustix::process::pidfd_send_signal(init, Signal::KILL);
+            false
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Linux. `start` and `confined` run in the host program; `entry` is the first code of the helper,
+//! which is the host program executed again. Helper: `keeper` (stays outside, holds the lifeline)
+//! → `init` (process 1 of the namespaces, builds the view) → `target` (last steps, `exec`).
+
+mod confined;
+mod devices;
+mod entry;
+mod guard;
+mod init;
+mod keeper;
+mod mounts;
+mod placeholder;
+mod privileges;
+mod probe;
+mod seccomp;
+mod stamps;
+mod start;
+mod survey;
+mod sys;
+mod target;
+mod view;
+mod wall;
+
+pub(crate) use confined::{Confined, spawn};
+pub(crate) use entry::run_helper_if_requested;
+pub(crate) use probe::{is_root, system, try_backend};
+pub(crate) use wall::landlock_abi;

@@ -1,0 +1,168 @@
+//! Placeholders: what stands on the disk where a protected path is absent, so that a mount can
+//! guard the name. Ours are known by being empty and by their time stamp; a shared lock says that
+//! a sandbox still needs one. Removed by the last keeper, else by main, else at the next launch.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, Mode, OFlags, ResolveFlags, Timespec, Timestamps};
+
+use crate::grant::guarded::PROTECTED_FILES;
+
+/// The modification time of a placeholder: 2005-10-16, "CREA" in ASCII. Anything that is put into
+/// a folder or file changes it.
+const MARK: i64 = 0x4352_4541;
+
+/// One placeholder, kept by its lock.
+#[derive(Debug)]
+pub(super) struct Placeholder {
+    path: PathBuf,
+    held: File,
+}
+
+/// What to put where nothing is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    File,
+    Folder,
+}
+
+/// The kind of a protected path.
+pub(super) fn kind_of(path: &Path) -> Kind {
+    if PROTECTED_FILES.iter().any(|entry| path.ends_with(entry)) {
+        return Kind::File;
+    }
+    Kind::Folder
+}
+
+/// Whether this is a placeholder of ours.
+pub(super) fn is_ours(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| marked(&found))
+        && (path.is_file() || is_empty_folder(path))
+}
+
+impl Placeholder {
+    /// Puts a placeholder at an absent path, or shares the one that is there.
+    pub(super) fn put(path: &Path, kind: Kind) -> io::Result<Self> {
+        for _ in 0..100 {
+            match create(path, kind) {
+                Ok(()) => {}
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+            match Self::hold(path) {
+                Ok(Some(placeholder)) => return Ok(placeholder),
+                // Another keeper removed it just now.
+                Ok(None) => {}
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::Error::other("it is created and removed all the time"))
+    }
+
+    /// Shares an existing placeholder; `None` when another one or nothing is there by now.
+    pub(super) fn hold(path: &Path) -> io::Result<Option<Self>> {
+        let held = open(path)?;
+        rustix::fs::flock(&held, FlockOperation::LockShared)?;
+        let now = fs::symlink_metadata(path)?;
+        let mine = held.metadata()?;
+        if (now.dev(), now.ino()) != (mine.dev(), mine.ino()) {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            path: path.to_owned(),
+            held,
+        }))
+    }
+
+    /// Removes it when it is still ours and no other sandbox needs it.
+    pub(super) fn remove(&self) {
+        remove_locked(&self.path, &self.held);
+    }
+}
+
+/// Removes the placeholders that a killed keeper left at these protected paths.
+pub(super) fn sweep(protect: &[PathBuf]) {
+    for path in protect {
+        let places = path
+            .ancestors()
+            .take_while(|place| place.parent().is_some());
+        let Some(first) = places.filter(|place| is_ours(place)).last() else {
+            continue;
+        };
+        if let Ok(held) = open(first) {
+            remove_locked(first, &held);
+        }
+    }
+}
+
+fn remove_locked(path: &Path, held: &File) {
+    // Fails while another sandbox holds its shared lock: that one removes it.
+    if rustix::fs::flock(held, FlockOperation::NonBlockingLockExclusive).is_err() {
+        return;
+    }
+    let (Ok(mine), Ok(now)) = (held.metadata(), fs::symlink_metadata(path)) else {
+        return;
+    };
+    if (now.dev(), now.ino()) != (mine.dev(), mine.ino()) || !marked(&now) {
+        return;
+    }
+    if now.is_dir() {
+        // Refused by the system when something is in it.
+        let _ = fs::remove_dir(path);
+    } else {
+        let _ = fs::remove_file(path);
+    }
+}
+
+fn marked(found: &fs::Metadata) -> bool {
+    let empty = found.is_dir() || (found.is_file() && found.len() == 0);
+    empty && found.mtime() == MARK
+}
+
+fn is_empty_folder(path: &Path) -> bool {
+    fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
+}
+
+/// Creates below a parent that is reached without any symbolic link: one that another sandbox
+/// plants must not lead the creation elsewhere (CVE-2026-87766).
+fn create(path: &Path, kind: Kind) -> io::Result<()> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(ErrorKind::InvalidInput.into());
+    };
+    let folder = rustix::fs::openat2(
+        rustix::fs::CWD,
+        parent,
+        OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
+        Mode::empty(),
+        ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS,
+    )?;
+    let made = match kind {
+        Kind::Folder => {
+            rustix::fs::mkdirat(&folder, name, Mode::RWXU | Mode::RGRP | Mode::XGRP)?;
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            rustix::fs::openat(&folder, name, flags, Mode::empty())?
+        }
+        Kind::File => {
+            let flags = OFlags::RDONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+            rustix::fs::openat(&folder, name, flags, Mode::RUSR | Mode::WUSR | Mode::RGRP)?
+        }
+    };
+    let mark = Timespec {
+        tv_sec: MARK,
+        tv_nsec: 0,
+    };
+    let times = Timestamps {
+        last_access: mark,
+        last_modification: mark,
+    };
+    Ok(rustix::fs::futimens(made, &times)?)
+}

@@ -1,0 +1,106 @@
+//! Starting the helper: this program again, with an empty environment and the plan in sealed
+//! memory, never in an argument, which every user of the machine could read.
+
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+
+use rustix::fs::{MemfdFlags, SealFlags};
+use rustix::pipe::PipeFlags;
+
+use super::sys;
+use crate::sandbox::plan::Plan;
+use crate::sandbox::spawn::{SpawnError, StageError, Stdio};
+
+/// The name under which the helper is executed.
+pub(super) const HELPER: &str = "creance-sandbox-helper";
+
+/// What the helper writes before it executes the program.
+pub(super) const READY: &str = "ready";
+
+/// A helper whose program runs.
+pub(super) struct Started {
+    /// The helper.
+    pub(super) child: Child,
+    /// The lifeline: when this end is closed, everything dies.
+    pub(super) control: UnixStream,
+}
+
+/// Starts a helper and waits until its program runs or a step failed.
+pub(super) fn start(plan: &Plan, stdio: Stdio) -> Result<Started, SpawnError> {
+    let spec = sealed(plan).map_err(SpawnError::Helper)?;
+    let (status, status_end) =
+        rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(|e| SpawnError::Helper(e.into()))?;
+    let (control, control_end) = UnixStream::pair().map_err(SpawnError::Helper)?;
+    let mut command = command(stdio);
+    sys::pass_fds(&mut command, vec![spec, status_end, control_end.into()]);
+    let child = command.spawn().map_err(SpawnError::Helper)?;
+    // The command owns our copies of the helper's ends: without this, the status never ends.
+    drop(command);
+    let mut started = Started { child, control };
+    if let Err(error) = await_exec(status) {
+        let _ = started.child.kill();
+        let _ = started.child.wait();
+        super::placeholder::sweep(&plan.protect);
+        return Err(error);
+    }
+    Ok(started)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the sandbox is what starts processes"
+)]
+fn command(stdio: Stdio) -> Command {
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0(HELPER).env_clear().current_dir("/");
+    for stream in [Command::stdin, Command::stdout, Command::stderr] {
+        stream(
+            &mut command,
+            match stdio {
+                Stdio::Piped => std::process::Stdio::piped(),
+                Stdio::Inherit => std::process::Stdio::inherit(),
+            },
+        );
+    }
+    command
+}
+
+fn sealed(plan: &Plan) -> io::Result<OwnedFd> {
+    let text = serde_json::to_vec(plan).map_err(io::Error::other)?;
+    let memory = rustix::fs::memfd_create(
+        "creance-plan",
+        MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING,
+    )?;
+    let mut file = std::fs::File::from(memory);
+    file.write_all(&text)?;
+    rustix::fs::fcntl_add_seals(
+        file.as_fd(),
+        SealFlags::SEAL | SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE,
+    )?;
+    Ok(file.into())
+}
+
+/// Reads the status: `ready` and then nothing more means that `exec` closed it.
+fn await_exec(status: OwnedFd) -> Result<(), SpawnError> {
+    let mut text = String::new();
+    std::fs::File::from(status)
+        .take(64 << 10)
+        .read_to_string(&mut text)
+        .map_err(SpawnError::Helper)?;
+    let mut lines = text.lines();
+    match (lines.next(), lines.next()) {
+        (Some(READY), None) => Ok(()),
+        (Some(READY), Some(error)) | (Some(error), _) => Err(parse(error)),
+        (None, _) => Err(SpawnError::Died),
+    }
+}
+
+fn parse(line: &str) -> SpawnError {
+    match serde_json::from_str::<StageError>(line) {
+        Ok(stage) => SpawnError::Stage(stage),
+        Err(_) => SpawnError::Died,
+    }
+}

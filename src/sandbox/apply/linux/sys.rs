@@ -1,0 +1,265 @@
+//! The system calls that no safe wrapper covers, one small function each.
+#![expect(
+    unsafe_code,
+    reason = "fork, exec-time descriptors, signals and mount_setattr have no safe wrapper"
+)]
+
+use std::ffi::CStr;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use rustix::process::Pid;
+use rustix::thread::UnshareFlags;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+/// Attributes of a mount for [`mount_setattr`].
+pub(super) const RDONLY: u64 = libc::MOUNT_ATTR_RDONLY;
+/// No set-user-id programs.
+pub(super) const NOSUID: u64 = libc::MOUNT_ATTR_NOSUID;
+/// No devices.
+pub(super) const NODEV: u64 = libc::MOUNT_ATTR_NODEV;
+/// No programs.
+pub(super) const NOEXEC: u64 = libc::MOUNT_ATTR_NOEXEC;
+
+/// Where a fork continues.
+pub(super) enum Forked {
+    Child,
+    Parent(Pid),
+}
+
+/// Forks. The helper has one thread, so the child may do anything.
+pub(super) fn fork() -> io::Result<Forked> {
+    // SAFETY: the helper is single-threaded (it runs before anything else in `main`), so no lock
+    // can be held by another thread in the child. WHY: no safe wrapper exists for `fork`.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => Ok(Forked::Child),
+        pid => Pid::from_raw(pid)
+            .map(Forked::Parent)
+            .ok_or_else(|| io::Error::other("fork gave no process id")),
+    }
+}
+
+/// Leaves the process at once, without running anything that the host program registered.
+pub(super) fn exit_now(code: i32) -> ! {
+    // SAFETY: `_exit` takes no pointers and does not return. WHY: `std::process::exit` would run
+    // the exit handlers of the host program inside the helper.
+    unsafe { libc::_exit(code) }
+}
+
+/// Unshares namespaces of a single-threaded process.
+pub(super) fn unshare(flags: UnshareFlags) -> io::Result<()> {
+    // SAFETY: only namespaces are unshared, never the descriptor table, so no owned descriptor is
+    // invalidated. WHY: rustix marks every unshare unsafe because of `CLONE_FILES`.
+    Ok(unsafe { rustix::thread::unshare_unsafe(flags) }?)
+}
+
+/// Sets or clears attributes of the mount at `fd`.
+pub(super) fn mount_setattr(fd: impl AsFd, set: u64, clear: u64, reach: Reach) -> io::Result<()> {
+    let attributes = libc::mount_attr {
+        attr_set: set,
+        attr_clr: clear,
+        propagation: 0,
+        userns_fd: 0,
+    };
+    let recursive = match reach {
+        Reach::One => 0,
+        Reach::Tree => libc::AT_RECURSIVE,
+    };
+    // SAFETY: the path is an empty C string, `attributes` outlives the call and its size is given.
+    // WHY: rustix has no `mount_setattr`.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            fd.as_fd().as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_EMPTY_PATH | recursive,
+            &raw const attributes,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    check(result)
+}
+
+/// How far a mount attribute reaches.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Reach {
+    One,
+    Tree,
+}
+
+/// Brings the loopback interface of this network namespace up.
+pub(super) fn loopback_up(socket: impl AsFd) -> io::Result<()> {
+    // SAFETY: an all-zero `ifreq` is a valid value of this plain C struct.
+    let mut request: libc::ifreq = unsafe { MaybeUninit::zeroed().assume_init() };
+    for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
+        *to = from.cast_signed();
+    }
+    let flags = libc::IFF_UP | libc::IFF_RUNNING;
+    request.ifr_ifru.ifru_flags = i16::try_from(flags).map_err(io::Error::other)?;
+    // SAFETY: `request` is a valid `ifreq` and outlives the call. WHY: rustix has no interface
+    // flags.
+    let result = unsafe {
+        libc::ioctl(
+            socket.as_fd().as_raw_fd(),
+            libc::SIOCSIFFLAGS as _,
+            &raw const request,
+        )
+    };
+    check(result.into())
+}
+
+/// Closes every descriptor from `first` on.
+pub(super) fn close_from(first: u32) -> io::Result<()> {
+    close_range(first, 0)
+}
+
+/// Marks every descriptor from `first` on to be closed by `exec`.
+pub(super) fn close_from_at_exec(first: u32) -> io::Result<()> {
+    close_range(first, libc::CLOSE_RANGE_CLOEXEC)
+}
+
+fn close_range(first: u32, flags: u32) -> io::Result<()> {
+    // SAFETY: called with numbers above every descriptor that this code owns, or only to set a
+    // flag. WHY: rustix has no `close_range`.
+    check(unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, flags) })
+}
+
+/// Takes over a descriptor that was handed to the helper by number.
+pub(super) fn take_fd(number: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: `fcntl` with `F_GETFD` only asks whether the number is open.
+    let open = unsafe { libc::fcntl(number, libc::F_GETFD) };
+    if open < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the number is open and nothing else in this just started process owns it. WHY: a
+    // descriptor that is passed through `exec` has no owner yet.
+    Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+/// Lets a command start with the given descriptors as numbers 3, 4, 5, …
+pub(super) fn pass_fds(command: &mut Command, fds: Vec<OwnedFd>) {
+    let hook = move || place_fds(&fds);
+    // SAFETY: the hook calls only `dup3` and `fcntl`, which are async-signal-safe, and allocates
+    // nothing. WHY: `std` passes no descriptors but 0 to 2.
+    unsafe { command.pre_exec(hook) };
+}
+
+fn place_fds(fds: &[OwnedFd]) -> io::Result<()> {
+    let mut high = [-1; 4];
+    for (slot, fd) in high.iter_mut().zip(fds) {
+        // SAFETY: duplicates an owned, open descriptor to a free number from 64 on.
+        *slot = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 64) };
+        check((*slot).into())?;
+    }
+    for (slot, number) in high.iter().zip(3..).take(fds.len()) {
+        // SAFETY: `slot` is open; whatever had `number` in this forked child is not used again.
+        check(unsafe { libc::dup3(*slot, number, 0) }.into())?;
+    }
+    Ok(())
+}
+
+/// Blocks the signals that process 1 waits for.
+pub(super) fn block_signals() -> io::Result<()> {
+    let set = signal_set();
+    // SAFETY: `set` is initialised and outlives the call; the old mask is not asked for. WHY:
+    // rustix has no signal masks.
+    check(
+        unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) }.into(),
+    )
+}
+
+/// Unblocks what [`block_signals`] blocked.
+pub(super) fn unblock_signals() -> io::Result<()> {
+    let set = signal_set();
+    // SAFETY: as above.
+    check(
+        unsafe { libc::sigprocmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut()) }
+            .into(),
+    )
+}
+
+/// Waits for one of the blocked signals and gives its number.
+pub(super) fn wait_signal() -> io::Result<i32> {
+    let set = signal_set();
+    let mut signal = 0;
+    // SAFETY: both pointers are valid for the call. WHY: rustix has no `sigwait`.
+    match unsafe { libc::sigwait(&raw const set, &raw mut signal) } {
+        0 => Ok(signal),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
+fn signal_set() -> libc::sigset_t {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: `sigemptyset` initialises the set it is given.
+    unsafe { libc::sigemptyset(set.as_mut_ptr()) };
+    for signal in [libc::SIGTERM, libc::SIGCHLD] {
+        // SAFETY: the set was initialised above; the signal numbers are valid.
+        unsafe { libc::sigaddset(set.as_mut_ptr(), signal) };
+    }
+    // SAFETY: initialised by `sigemptyset`.
+    unsafe { set.assume_init() }
+}
+
+/// What is done with a signal.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Disposition {
+    Default,
+    Ignore,
+}
+
+/// Sets what is done with a signal.
+pub(super) fn set_signal(signal: i32, disposition: Disposition) {
+    let handler = match disposition {
+        Disposition::Default => libc::SIG_DFL,
+        Disposition::Ignore => libc::SIG_IGN,
+    };
+    // SAFETY: `SIG_DFL` and `SIG_IGN` are valid handlers; no code of ours runs in a handler. WHY:
+    // rustix has no safe `signal`.
+    unsafe { libc::signal(signal, handler) };
+}
+
+/// Sets the host name of an own UTS namespace.
+pub(super) fn set_hostname(name: &CStr) -> io::Result<()> {
+    Ok(rustix::system::sethostname(name.to_bytes())?)
+}
+
+/// Drops the supplementary groups, which only the real root can do.
+pub(super) fn drop_groups() -> io::Result<()> {
+    Ok(rustix::thread::set_thread_groups(&[])?)
+}
+
+/// The Landlock ABI of the kernel, 0 without.
+pub(super) fn landlock_abi() -> u32 {
+    const VERSION: libc::c_int = 1;
+    // SAFETY: with this flag the kernel takes no attributes and creates nothing. WHY: the landlock
+    // crate keeps the number to itself.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_create_ruleset,
+            std::ptr::null::<libc::c_void>(),
+            0_usize,
+            VERSION,
+        )
+    };
+    u32::try_from(result).unwrap_or(0)
+}
+
+fn check(result: libc::c_long) -> io::Result<()> {
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+/// A descriptor that the runtime tells when it can be read.
+pub(super) fn watched(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    // SAFETY: an `OwnedFd` keeps its descriptor open and the same until it is dropped with the
+    // `AsyncFd`. WHY: tokio cannot know that of every type.
+    unsafe { AsyncFd::register_with_interest(fd, Interest::READABLE) }.map_err(Into::into)
+}

@@ -1,0 +1,84 @@
+//! The program's own process, from the fork to `exec`: every step only takes rights away.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use rustix::fs::{Access, AtFlags, CWD};
+use rustix::io::Errno;
+
+use super::entry::{fail, report};
+use super::start::READY;
+use super::{privileges, seccomp, stamps, sys, wall};
+use crate::sandbox::plan::Plan;
+use crate::sandbox::spawn::StageError;
+
+/// Confines this process and executes the program. Never returns.
+pub(super) fn run(plan: &Plan, mut status: File) -> ! {
+    if let Err(error) = confine(plan) {
+        fail(status, &error)
+    }
+    if writeln!(status, "{READY}").is_err() {
+        sys::exit_now(125);
+    }
+    let error = execute(plan);
+    report(&mut status, &error);
+    sys::exit_now(125)
+}
+
+fn confine(plan: &Plan) -> Result<(), StageError> {
+    let os = |stage: &'static str| move |e: std::io::Error| StageError::os(stage, stage, &e);
+    sys::unblock_signals().map_err(os("signals"))?;
+    if !plan.terminal {
+        rustix::process::setsid().map_err(|e| StageError::os("session", "setsid", &e.into()))?;
+    }
+    let _ = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
+    rustix::process::chdir(&plan.launch.cwd).map_err(|e| {
+        StageError::os(
+            "cwd",
+            format!("working folder `{}`", plan.launch.cwd.display()),
+            &e.into(),
+        )
+    })?;
+    privileges::limit(&plan.limits)?;
+    privileges::drop_all()?;
+    can_write(plan)?;
+    wall::raise(plan)?;
+    stamps::check(&plan.launch.stamps, stamps::Unseen::Skip)?;
+    sys::close_from_at_exec(3).map_err(os("descriptors"))?;
+    seccomp::load(plan)
+}
+
+/// A granted folder that cannot be written is said before the program fails in its own words.
+fn can_write(plan: &Plan) -> Result<(), StageError> {
+    for folder in plan.writable() {
+        let access = rustix::fs::accessat(CWD, folder, Access::WRITE_OK, AtFlags::EACCESS);
+        if access == Err(Errno::ACCESS) {
+            return Err(StageError::new(
+                "write",
+                format!(
+                    "`{}` belongs to another user and cannot be written without privileges: run \
+                     as its owner",
+                    folder.display()
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the one exec of a program"
+)]
+fn execute(plan: &Plan) -> StageError {
+    let launch = &plan.launch;
+    let error = Command::new(&launch.program)
+        .arg0(&launch.name)
+        .args(&launch.args)
+        .env_clear()
+        .envs(&plan.env.0)
+        .exec();
+    StageError::os("exec", format!("`{}`", launch.program.display()), &error)
+}

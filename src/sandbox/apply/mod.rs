@@ -1,0 +1,16 @@
+//! Carrying out a plan: the few system calls, one folder per system, the same names in each.
+//! All unsafe code of the package lives below this folder.
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(not(target_os = "linux"))]
+mod other;
+
+#[cfg(target_os = "linux")]
+pub(crate) use linux::{
+    Confined, is_root, landlock_abi, run_helper_if_requested, spawn, system, try_backend,
+};
+#[cfg(not(target_os = "linux"))]
+pub(crate) use other::{
+    Confined, is_root, landlock_abi, run_helper_if_requested, spawn, system, try_backend,
+};

@@ -1,0 +1,30 @@
+//! Systems without a sandbox backend yet: a process can be started unconfined when policy says so.
+
+mod confined;
+
+pub(crate) use confined::{Confined, spawn};
+
+use crate::sandbox::plan::Backend;
+
+/// Does nothing: no helper is used here.
+pub(crate) fn run_helper_if_requested() {}
+
+/// Whether everything runs as the real root; unknown here, and no plan depends on it.
+pub(crate) fn is_root() -> bool {
+    false
+}
+
+/// There is no Landlock here.
+pub(crate) fn landlock_abi() -> u32 {
+    0
+}
+
+/// No backend works here yet.
+pub(crate) fn try_backend(_backend: Backend) -> Result<(), String> {
+    Err("no sandbox backend for this system yet".to_owned())
+}
+
+/// The system's name.
+pub(crate) fn system() -> String {
+    std::env::consts::OS.to_owned()
+}

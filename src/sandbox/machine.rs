@@ -1,0 +1,77 @@
+//! What this machine offers, found out by doing it once in a scratch process.
+
+use std::sync::{Arc, OnceLock};
+
+use super::apply;
+use super::plan::{Backend, Offer, Offers, PlanError};
+
+/// What this machine offers. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Machine(Choice);
+
+#[derive(Clone, Debug)]
+enum Choice {
+    Probed(Arc<Offers>),
+    Only(String),
+}
+
+impl Machine {
+    /// Tries each backend until one works; found out once per process.
+    pub(crate) fn probe() -> Self {
+        static PROBED: OnceLock<Arc<Offers>> = OnceLock::new();
+        Self(Choice::Probed(Arc::clone(
+            PROBED.get_or_init(|| Arc::new(offers(Effort::FirstThatWorks))),
+        )))
+    }
+
+    /// This backend and no other, whether or not it works here.
+    pub(crate) fn only(backend: &str) -> Self {
+        Self(Choice::Only(backend.to_owned()))
+    }
+
+    /// The machine as data.
+    pub(crate) fn offers(&self) -> Result<Offers, PlanError> {
+        match &self.0 {
+            Choice::Probed(offers) => Ok(Offers::clone(offers)),
+            Choice::Only(name) => {
+                let backend = name.parse().map_err(PlanError::UnknownBackend)?;
+                Ok(Offers {
+                    backends: vec![Offer {
+                        backend,
+                        failure: None,
+                    }],
+                    root: apply::is_root(),
+                    landlock: apply::landlock_abi(),
+                })
+            }
+        }
+    }
+}
+
+/// How many backends are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effort {
+    FirstThatWorks,
+    All,
+}
+
+/// Tries the backends of this system in their order.
+pub(super) fn offers(effort: Effort) -> Offers {
+    let mut backends = Vec::new();
+    for backend in Backend::ALL {
+        if backend == Backend::None {
+            continue;
+        }
+        let failure = apply::try_backend(backend).err();
+        let works = failure.is_none();
+        backends.push(Offer { backend, failure });
+        if works && effort == Effort::FirstThatWorks {
+            break;
+        }
+    }
+    Offers {
+        backends,
+        root: apply::is_root(),
+        landlock: apply::landlock_abi(),
+    }
+}

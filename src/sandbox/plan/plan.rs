@@ -1,0 +1,113 @@
+//! The plan of one launch: everything the helper needs, as data.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::backend::{Backend, Offers};
+use super::error::PlanError;
+use super::folders::{Folder, FolderKind, folders, plain};
+use super::levels::confinement;
+use crate::grant::{Confinement, Environment, Grant, Launch, Limits, Network};
+use crate::sandbox::machine::Machine;
+
+/// What is started, how it is confined, and what that holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Plan {
+    /// The way of confining.
+    pub(crate) backend: Backend,
+    /// The program.
+    pub(crate) launch: Launch,
+    /// The view of the disk, outermost first.
+    pub(crate) folders: Vec<Folder>,
+    /// Never written, present or absent.
+    pub(crate) protect: Vec<PathBuf>,
+    /// Hidden wherever it would be visible.
+    pub(crate) hide: Vec<PathBuf>,
+    /// Unix sockets that may be connected to.
+    pub(crate) sockets: Vec<PathBuf>,
+    /// The network.
+    pub(crate) network: Network,
+    /// The whole environment.
+    pub(crate) env: Environment,
+    /// Limits.
+    pub(crate) limits: Limits,
+    /// Whether the process stays in the terminal's session.
+    pub(crate) terminal: bool,
+    /// What the plan holds.
+    confinement: Confinement,
+}
+
+impl Plan {
+    /// What this plan holds, guarantee by guarantee.
+    pub(crate) fn confinement(&self) -> &Confinement {
+        &self.confinement
+    }
+
+    /// The writable folders of the machine, outermost first.
+    pub(crate) fn writable(&self) -> impl Iterator<Item = &Path> {
+        self.folders
+            .iter()
+            .filter(|folder| folder.kind == FolderKind::Write)
+            .map(|folder| folder.path.as_path())
+    }
+}
+
+/// The plan of a launch under a grant on a machine.
+pub(crate) fn plan(machine: &Machine, launch: &Launch, grant: &Grant) -> Result<Plan, PlanError> {
+    let offers = machine.offers()?;
+    plan_with(&offers, launch, grant)
+}
+
+/// The same from data alone.
+pub(crate) fn plan_with(
+    offers: &Offers,
+    launch: &Launch,
+    grant: &Grant,
+) -> Result<Plan, PlanError> {
+    for path in [&launch.program, &launch.cwd] {
+        plain(path)?;
+    }
+    check_texts(launch, grant)?;
+    let backend = offers
+        .backends
+        .iter()
+        .find(|offer| offer.failure.is_none())
+        .map_or(Backend::None, |offer| offer.backend);
+    Ok(Plan {
+        backend,
+        launch: launch.clone(),
+        folders: folders(grant)?,
+        protect: grant.protect.clone(),
+        hide: grant.hide.clone(),
+        sockets: grant.sockets.clone(),
+        network: grant.network,
+        env: environment(grant),
+        limits: grant.limits.clone(),
+        terminal: grant.terminal,
+        confinement: confinement(backend, grant, offers),
+    })
+}
+
+fn environment(grant: &Grant) -> Environment {
+    let mut env = grant.env.clone();
+    if let Some(temp) = grant.temp.as_deref().and_then(Path::to_str) {
+        env.0.insert("TMPDIR".to_owned(), temp.to_owned());
+    }
+    env
+}
+
+fn check_texts(launch: &Launch, grant: &Grant) -> Result<(), PlanError> {
+    let texts = launch.args.iter().chain([&launch.name]);
+    if texts.into_iter().any(|text| text.contains('\0')) {
+        return Err(PlanError::BadText("an argument".to_owned()));
+    }
+    for (name, value) in &grant.env.0 {
+        let bad_name = name.is_empty() || name.contains(['=', '\0']);
+        if bad_name || value.contains('\0') {
+            let shown = name.replace('\0', "?");
+            return Err(PlanError::BadText(format!("the variable `{shown}`")));
+        }
+    }
+    Ok(())
+}
