@@ -176,3 +176,6 @@ fn time(at_ms: i64) -> String {
         None => format!("{at_ms} ms"),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -181,3 +181,6 @@ impl AuditSink for AuditLog {
         Ok(receipt)
     }
 }
+
+#[cfg(test)]
+mod tests;
