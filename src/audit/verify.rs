@@ -314,4 +314,5 @@ fn note<T: for<'de> Deserialize<'de>>(envelope: &Envelope, name: &str) -> Option
 }
 
 #[cfg(test)]
+#[path = "tests/verify.rs"]
 mod tests;

@@ -178,4 +178,5 @@ fn time(at_ms: i64) -> String {
 }
 
 #[cfg(test)]
+#[path = "tests/view.rs"]
 mod tests;

@@ -183,4 +183,5 @@ impl AuditSink for AuditLog {
 }
 
 #[cfg(test)]
+#[path = "tests/audit_log.rs"]
 mod tests;

@@ -105,70 +105,20 @@ fn records_are_picked() {
         note(4),
         decision(5, "project/files/read", OutcomeKind::Deny),
     ];
-    let check = |filter: Filter, want: &[u64]| {
+    let check = |set: fn(&mut Filter), want: &[u64]| {
+        let mut filter = Filter::default();
+        set(&mut filter);
         let picked = filter.pick(records.clone());
-        assert_eq!(
-            picked.iter().map(|r| r.seq).collect::<Vec<_>>(),
-            want,
-            "{filter:?}"
-        );
+        let picked: Vec<_> = picked.iter().map(|record| record.seq).collect();
+        assert_eq!(picked, want, "{filter:?}");
     };
-    let some = |text: &str| Some(text.to_owned());
-    check(Filter::default(), &[1, 2, 3, 4, 5]);
-    check(
-        Filter {
-            last: Some(2),
-            ..Filter::default()
-        },
-        &[4, 5],
-    );
-    check(
-        Filter {
-            since_ms: Some(1_700_000_000_003),
-            ..Filter::default()
-        },
-        &[3, 4, 5],
-    );
-    check(
-        Filter {
-            server: some("files"),
-            ..Filter::default()
-        },
-        &[1, 2, 4, 5],
-    );
-    check(
-        Filter {
-            server: some("user/files"),
-            ..Filter::default()
-        },
-        &[1, 2, 4],
-    );
-    check(
-        Filter {
-            outcome: Some(OutcomeKind::Deny),
-            ..Filter::default()
-        },
-        &[3, 5],
-    );
-    check(
-        Filter {
-            action: some("tool.*"),
-            ..Filter::default()
-        },
-        &[1, 2, 3, 5],
-    );
-    check(
-        Filter {
-            action: some("server.start"),
-            ..Filter::default()
-        },
-        &[],
-    );
-    check(
-        Filter {
-            run: some("run0"),
-            ..Filter::default()
-        },
-        &[2, 4],
-    );
+    check(|_| (), &[1, 2, 3, 4, 5]);
+    check(|f| f.last = Some(2), &[4, 5]);
+    check(|f| f.since_ms = Some(1_700_000_000_003), &[3, 4, 5]);
+    check(|f| f.server = Some("files".to_owned()), &[1, 2, 4, 5]);
+    check(|f| f.server = Some("user/files".to_owned()), &[1, 2, 4]);
+    check(|f| f.outcome = Some(OutcomeKind::Deny), &[3, 5]);
+    check(|f| f.action = Some("tool.*".to_owned()), &[1, 2, 3, 5]);
+    check(|f| f.action = Some("server.start".to_owned()), &[]);
+    check(|f| f.run = Some("run0".to_owned()), &[2, 4]);
 }

@@ -77,7 +77,7 @@ fn threads_take_turns() {
     let log = AuditLog::file(&path).unwrap();
     std::thread::scope(|scope| {
         for _ in 0..20 {
-            scope.spawn(|| (0..50).for_each(|_| drop(log.append(&event("x")).unwrap())));
+            scope.spawn(|| (0..50).for_each(|_| assert!(seq(&log, "x") > 0)));
         }
     });
     let report = AuditLog::verify(&path, Some(log.head())).unwrap();
@@ -178,7 +178,7 @@ fn a_removed_log_is_started_anew_and_says_so() {
 fn a_cut_log_is_noticed_by_who_writes_to_it() {
     let (_folder, path) = place();
     let log = AuditLog::file(&path).unwrap();
-    (0..4).for_each(|_| drop(log.append(&event("x")).unwrap()));
+    (0..4).for_each(|_| assert!(seq(&log, "x") > 0));
     let bytes = read(&path).unwrap();
     let keep = bytes.iter().position(|b| *b == b'\n').unwrap() + 1;
     let file = OpenOptions::new().write(true).open(&path).unwrap();
