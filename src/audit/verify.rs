@@ -312,3 +312,7 @@ fn note<T: for<'de> Deserialize<'de>>(envelope: &Envelope, name: &str) -> Option
         .note(name)
         .and_then(|details| T::deserialize(details).ok())
 }
+
+#[cfg(test)]
+#[path = "tests/verify.rs"]
+mod tests;

@@ -176,3 +176,7 @@ fn time(at_ms: i64) -> String {
         None => format!("{at_ms} ms"),
     }
 }
+
+#[cfg(test)]
+#[path = "tests/view.rs"]
+mod tests;

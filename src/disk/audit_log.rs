@@ -181,3 +181,7 @@ impl AuditSink for AuditLog {
         Ok(receipt)
     }
 }
+
+#[cfg(test)]
+#[path = "tests/audit_log.rs"]
+mod tests;

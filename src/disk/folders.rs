@@ -137,7 +137,8 @@ fn refused(path: &Path, why: &str, source: Option<io::Error>) -> FolderError {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::fs::{Permissions, set_permissions};
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};

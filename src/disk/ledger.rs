@@ -161,4 +161,5 @@ fn same_request(one: &Entry, other: &Entry) -> bool {
 }
 
 #[cfg(test)]
+#[path = "tests/ledger.rs"]
 mod tests;

@@ -3,7 +3,7 @@
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
 /// Where an organisation's administrator puts policies and settings.
@@ -84,6 +84,12 @@ pub(super) fn open_below(root: &Path, relative: &Path) -> io::Result<File> {
 
 pub(super) fn is_link_error(_error: &io::Error) -> bool {
     false
+}
+
+/// The path of a URL (`/C:/x`) from these bytes.
+pub(super) fn path_from(bytes: Vec<u8>) -> Option<PathBuf> {
+    let text = String::from_utf8(bytes).ok()?;
+    Some(PathBuf::from(text.trim_start_matches('/')))
 }
 
 /// The user's name.

@@ -1,10 +1,12 @@
 //! What the operating system knows of files, on Unix. `os_other.rs` has the same functions for
 //! systems without owners, modes and links to guard against.
 
+use std::ffi::OsString;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Resource, geteuid, getrlimit};
@@ -117,6 +119,11 @@ pub(super) fn is_link_error(error: &io::Error) -> bool {
     [rustix::io::Errno::LOOP, rustix::io::Errno::MLINK]
         .iter()
         .any(|errno| code == Some(errno.raw_os_error()))
+}
+
+/// A path of these bytes.
+pub(super) fn path_from(bytes: Vec<u8>) -> Option<PathBuf> {
+    Some(PathBuf::from(OsString::from_vec(bytes)))
 }
 
 /// The user's name by the system's list of users, else `uid:1000`.

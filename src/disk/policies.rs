@@ -110,18 +110,8 @@ impl PolicyFolder {
                 Ok(meta) => users_alone(&meta).map(|()| true),
                 Err(_) => look(path)?.map_or(Ok(false), |_| Err("leads nowhere".to_owned())),
             },
-            Self::Project(root) => {
-                for folder in [root.join(".creance"), root.join(PROJECT_FOLDER)] {
-                    match look(&folder)? {
-                        Some(meta) if meta.is_dir() => {}
-                        Some(_) => {
-                            return Err("is not a folder (a link is not followed)".to_owned());
-                        }
-                        None => return Ok(false),
-                    }
-                }
-                Ok(true)
-            }
+            Self::Project(root) => Ok(is_real_folder(&root.join(".creance"))?
+                && is_real_folder(&root.join(PROJECT_FOLDER))?),
         }
     }
 
@@ -154,6 +144,14 @@ fn look(path: &Path) -> Result<Option<Metadata>, String> {
         Ok(meta) => Ok(Some(meta)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(format!("cannot be looked at: {error}")),
+    }
+}
+
+fn is_real_folder(path: &Path) -> Result<bool, String> {
+    match look(path)? {
+        Some(meta) if meta.is_dir() => Ok(true),
+        Some(_) => Err("is not a folder (a link is not followed)".to_owned()),
+        None => Ok(false),
     }
 }
 
@@ -229,4 +227,5 @@ fn text(bytes: Vec<u8>) -> Result<String, String> {
 }
 
 #[cfg(test)]
+#[path = "tests/policies.rs"]
 mod tests;

@@ -7,6 +7,8 @@ use std::fmt;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use super::os;
+
 /// As many links as Linux follows.
 const LINKS_MAX: u32 = 40;
 /// Parts of a path, links included, that are walked.
@@ -121,7 +123,7 @@ fn from_url(rest: &str) -> Result<PathBuf, ResolveError> {
     if path.contains(['?', '#']) {
         return Err(ResolveError::Url("has a query or fragment"));
     }
-    os_path(percent_decoded(path)?)
+    os::path_from(percent_decoded(path)?).ok_or(ResolveError::Url("holds no path of this system"))
 }
 
 fn percent_decoded(path: &str) -> Result<Vec<u8>, ResolveError> {
@@ -144,18 +146,6 @@ fn percent_decoded(path: &str) -> Result<Vec<u8>, ResolveError> {
         }
     }
     Ok(bytes)
-}
-
-#[cfg(unix)]
-fn os_path(bytes: Vec<u8>) -> Result<PathBuf, ResolveError> {
-    use std::os::unix::ffi::OsStringExt as _;
-    Ok(PathBuf::from(OsString::from_vec(bytes)))
-}
-
-#[cfg(not(unix))]
-fn os_path(bytes: Vec<u8>) -> Result<PathBuf, ResolveError> {
-    let text = String::from_utf8(bytes).map_err(|_| ResolveError::Url("is not UTF-8"))?;
-    Ok(PathBuf::from(text.trim_start_matches('/')))
 }
 
 /// The path with `.` and `..` taken out as text.
@@ -231,4 +221,5 @@ fn link_target(path: &Path) -> Result<Option<PathBuf>, ResolveError> {
 }
 
 #[cfg(test)]
+#[path = "tests/resolve.rs"]
 mod tests;
