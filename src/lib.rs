@@ -1,6 +1,10 @@
 //! Creance lets an AI agent fly on a line: MCP servers and commands run in an OS sandbox, every
 //! decision about them goes to a Cedar policy store, and everything is on record.
 
+// The tests of the policy store share their requests with `tests/policy`.
+#[cfg(test)]
+extern crate self as creance;
+
 mod audit;
 mod clean;
 mod config;

@@ -42,10 +42,11 @@ impl Evaluation {
 }
 
 /// Judges one query under several answers.
-struct Judge<'a> {
+pub(super) struct Judge<'a> {
     store: &'a Store,
     judged: &'a Judged,
-    sets: Vec<&'a Cedar>,
+    /// The disjoint sets that hold every policy in question.
+    pub(super) sets: Vec<&'a Cedar>,
     authorizer: Authorizer,
 }
 
@@ -53,7 +54,7 @@ struct Judge<'a> {
 struct Refused(Vec<Because>);
 
 impl<'a> Judge<'a> {
-    fn new(store: &'a Store, judged: &'a Judged) -> Self {
+    pub(super) fn new(store: &'a Store, judged: &'a Judged) -> Self {
         let sets = store
             .index
             .sets(&judged.env, &judged.resource, &judged.entities);
@@ -107,6 +108,12 @@ impl<'a> Judge<'a> {
         forbids.iter().filter(|id| !heeds(id)).cloned().collect()
     }
 
+    /// The outcome of one query. What ends judging at once denies.
+    pub(super) fn ruling(&self, query: &Query<'_>, held: Answer) -> Ruling {
+        self.judge(query, held)
+            .unwrap_or_else(|Refused(because)| (PolicyOutcome::Deny, because))
+    }
+
     fn judge(&self, query: &Query<'_>, held: Answer) -> Result<Ruling, Refused> {
         let now = self.evaluate(held)?;
         if now.allows() {
@@ -138,6 +145,7 @@ impl<'a> Judge<'a> {
     }
 }
 
+/// An outcome and its reasons.
 type Ruling = (PolicyOutcome, Vec<Because>);
 
 fn no_permit(query: &Query<'_>) -> Because {
@@ -173,9 +181,7 @@ impl PolicySet {
     /// Judges one query.
     pub(super) fn part(&self, query: &Query<'_>, held: Answer) -> VerdictPart {
         let (outcome, because) = match facts::judged(query) {
-            Ok(judged) => Judge::new(&self.0, &judged)
-                .judge(query, held)
-                .unwrap_or_else(|Refused(because)| (PolicyOutcome::Deny, because)),
+            Ok(judged) => Judge::new(&self.0, &judged).ruling(query, held),
             Err(error) => (PolicyOutcome::Deny, vec![engine(error.to_string())]),
         };
         (what(query), outcome, because)

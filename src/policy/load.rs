@@ -41,6 +41,9 @@ pub(super) fn load(
         loader.file(source);
     }
     loader.validate(sources);
+    loader
+        .problems
+        .sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));
     if loader.problems.iter().any(|problem| problem.fatal) {
         Err(loader.problems)
     } else {

@@ -133,7 +133,7 @@ impl PolicySet {
         }
     }
 
-    fn new(policies: Vec<Loaded>) -> Result<Self, String> {
+    pub(super) fn new(policies: Vec<Loaded>) -> Result<Self, String> {
         let all = policies.iter().map(|loaded| loaded.policy.clone());
         let whole = Cedar::from_policies(all).map_err(|error| error.to_string())?;
         let index = Index::new(&whole, &SCHEMA)?;

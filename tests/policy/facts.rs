@@ -47,227 +47,73 @@ fn network(host: &str, port: u16) -> Asking {
     wish(Wish::Network(NetworkWish::Host { host, port }))
 }
 
+#[rustfmt::skip]
 fn who() -> Vec<Flip> {
     let on =
         |fact, when: &str, change: fn(&mut Asking)| flip(fact, "tool.call", when, call(), change);
     vec![
-        on("Agent.name", r#"principal.name == "x""#, |a| {
-            a.agent.name = "x".into()
-        }),
-        on("Agent.client", r#"principal.client == "x""#, |a| {
-            a.agent.client = "x".into()
-        }),
-        on("Agent.client_verified", "principal.client_verified", |a| {
-            a.agent.client_verified = true;
-        }),
+        on("Agent.name", r#"principal.name == "x""#, |a| { a.agent.name = "x".into() }),
+        on("Agent.client", r#"principal.client == "x""#, |a| { a.agent.client = "x".into() }),
+        on("Agent.client_verified", "principal.client_verified", |a| a.agent.client_verified = true),
         on("Agent.depth", "principal.depth > 0", |a| a.agent.depth = 1),
-        on("User.name", r#"principal in User::"x""#, |a| {
-            a.agent.user = "x".into()
-        }),
-        on("Group", r#"principal in Group::"sre""#, |a| {
-            a.agent.groups.push("sre".into())
-        }),
-        on("Server.name", r#"resource.server.name == "x""#, |a| {
-            a.server().id.name = "x".into()
-        }),
-        on(
-            "Server.source",
-            r#"resource.server.source == Source::"org""#,
-            |a| {
-                a.server().id.source = Source::Org;
-            },
-        ),
-        on("Source", r#"resource in Source::"org""#, |a| {
-            a.server().id.source = Source::Org
-        }),
-        on(
-            "Server.transport",
-            r#"resource.server.transport == Transport::"http""#,
-            |a| {
-                a.server().transport = Transport::Http;
-            },
-        ),
-        on(
-            "Server.pin",
-            r#"resource.server.pin == Pin::"unpinned""#,
-            |a| {
-                a.server().pin = Pin::Unpinned;
-            },
-        ),
-        on(
-            "Server.tools_pin",
-            r#"resource.server.tools_pin == Pin::"unpinned""#,
-            |a| {
-                a.server().tools_pin = Pin::Unpinned;
-            },
-        ),
-        on("Server.sandboxed", "!resource.server.sandboxed", |a| {
-            a.server().sandboxed = false
-        }),
-        on(
-            "Tool.server",
-            r#"resource.server == Server::"user/x""#,
-            |a| {
-                a.server().id = ServerId::new(Source::User, "x");
-            },
-        ),
-        on("Tool.name", r#"resource.name == "x""#, |a| {
-            a.call().tool.name = "x".into()
-        }),
-        on("Tool.claims_read_only", "resource.claims_read_only", |a| {
-            a.call().tool.claims.read_only = true;
-        }),
-        on(
-            "Tool.claims_destructive",
-            "resource.claims_destructive",
-            |a| {
-                a.call().tool.claims.destructive = true;
-            },
-        ),
-        on(
-            "Tool.claims_idempotent",
-            "resource.claims_idempotent",
-            |a| {
-                a.call().tool.claims.idempotent = true;
-            },
-        ),
-        on(
-            "Tool.claims_open_world",
-            "resource.claims_open_world",
-            |a| {
-                a.call().tool.claims.open_world = true;
-            },
-        ),
+        on("User.name", r#"principal in User::"x""#, |a| { a.agent.user = "x".into() }),
+        on("Group", r#"principal in Group::"sre""#, |a| { a.agent.groups.push("sre".into()) }),
+        on("Server.name", r#"resource.server.name == "x""#, |a| { a.server().id.name = "x".into() }),
+        on("Server.source", r#"resource.server.source == Source::"org""#, |a| a.server().id.source = Source::Org),
+        on("Source", r#"resource in Source::"org""#, |a| { a.server().id.source = Source::Org }),
+        on("Server.transport", r#"resource.server.transport == Transport::"http""#, |a| a.server().transport = Transport::Http),
+        on("Server.pin", r#"resource.server.pin == Pin::"unpinned""#, |a| a.server().pin = Pin::Unpinned),
+        on("Server.tools_pin", r#"resource.server.tools_pin == Pin::"unpinned""#, |a| a.server().tools_pin = Pin::Unpinned),
+        on("Server.sandboxed", "!resource.server.sandboxed", |a| { a.server().sandboxed = false }),
+        on("Tool.server", r#"resource.server == Server::"user/x""#, |a| a.server().id = ServerId::new(Source::User, "x")),
+        on("Tool.name", r#"resource.name == "x""#, |a| { a.call().tool.name = "x".into() }),
+        on("Tool.claims_read_only", "resource.claims_read_only", |a| a.call().tool.claims.read_only = true),
+        on("Tool.claims_destructive", "resource.claims_destructive", |a| a.call().tool.claims.destructive = true),
+        on("Tool.claims_idempotent", "resource.claims_idempotent", |a| a.call().tool.claims.idempotent = true),
+        on("Tool.claims_open_world", "resource.claims_open_world", |a| a.call().tool.claims.open_world = true),
     ]
 }
 
+#[rustfmt::skip]
 fn circumstances() -> Vec<Flip> {
     let on =
         |fact, when: &str, change: fn(&mut Asking)| flip(fact, "tool.call", when, call(), change);
     let late = r#"context.run.now > datetime("2030-01-01")"#;
     vec![
         on("Run.now", late, |a| a.run.now_ms = 2_000_000_000_000),
-        on(
-            "Run.project",
-            r#"context.run.project == Project::"/w/q""#,
-            |a| {
-                a.run.project.id = "/w/q".into();
-            },
-        ),
-        on("Project.trusted", "!context.run.project.trusted", |a| {
-            a.run.project.trusted = false
-        }),
-        on(
-            "Run.trigger",
-            r#"context.run.trigger == Trigger::"schedule""#,
-            |a| {
-                a.run.trigger = Trigger::Schedule;
-            },
-        ),
-        on("Run.attended", "!context.run.attended", |a| {
-            a.run.attended = false
-        }),
-        on("Run.dry_run", "context.run.dry_run", |a| {
-            a.run.dry_run = true
-        }),
+        on("Run.project", r#"context.run.project == Project::"/w/q""#, |a| a.run.project.id = "/w/q".into()),
+        on("Project.trusted", "!context.run.project.trusted", |a| { a.run.project.trusted = false }),
+        on("Run.trigger", r#"context.run.trigger == Trigger::"schedule""#, |a| a.run.trigger = Trigger::Schedule),
+        on("Run.attended", "!context.run.attended", |a| { a.run.attended = false }),
+        on("Run.dry_run", "context.run.dry_run", |a| { a.run.dry_run = true }),
     ]
 }
 
+#[rustfmt::skip]
 fn calls() -> Vec<Flip> {
     let on =
         |fact, when: &str, change: fn(&mut Asking)| flip(fact, "tool.call", when, call(), change);
     vec![
-        on(
-            "tool.call.args",
-            r#"context.args.hasTag("b") && context.args.getTag("b") == "x""#,
-            |a| {
-                a.call().arguments["b"] = "x".into();
-            },
-        ),
-        on(
-            "tool.call.numbers",
-            r#"context.numbers.hasTag("head") && context.numbers.getTag("head") > 99"#,
-            |a| {
-                a.call().arguments["head"] = 100.into();
-            },
-        ),
-        on(
-            "tool.call.arg_names",
-            r#"context.arg_names.contains("b")"#,
-            |a| {
-                a.call().arguments["b"] = 1.into();
-            },
-        ),
-        on(
-            "tool.call.args_json",
-            r#"context.args_json like "*zzz*""#,
-            |a| {
-                a.call().arguments["b"] = "zzz".into();
-            },
-        ),
-        on("tool.call.args_bytes", "context.args_bytes > 1000", |a| {
-            a.call().arguments_bytes = 1001
-        }),
-        on("tool.call.args_complete", "!context.args_complete", |a| {
-            a.call().arguments["b"] = vec![1; 600].into();
-        }),
-        on("tool.call.args_valid", "!context.args_valid", |a| {
-            a.call().valid = false
-        }),
-        on(
-            "tool.call.secrets_in_args",
-            "context.secrets_in_args",
-            |a| a.call().secrets = true,
-        ),
-        on(
-            "tool.call.option_like_args",
-            "!context.option_like_args.isEmpty()",
-            |a| {
-                a.call().option_like.push("path".into());
-            },
-        ),
-        on(
-            "tool.call.every_path",
-            r#"!(context.every_path in Path::"./docs")"#,
-            |a| {
-                a.call().paths.push(arg_path("to", "src/a.md"));
-            },
-        ),
-        on(
-            "tool.call.some_path",
-            r#"context.some_path in Path::"./src""#,
-            |a| {
-                a.call().paths.push(arg_path("to", "src/a.md"));
-            },
-        ),
-        on("Paths.count", "context.every_path.count > 1", |a| {
-            a.call().paths.push(arg_path("to", "docs/b.md"));
-        }),
-        on(
-            "tool.call.arg_paths",
-            r#"context.arg_paths.hasTag("to") && context.arg_paths.getTag("to") in Path::"./src""#,
-            |a| a.call().paths.push(arg_path("to", "src/a.md")),
-        ),
-        on("tool.call.paths_resolved", "!context.paths_resolved", |a| {
-            a.call().paths.push(lost_path("to"));
-        }),
-        on(
-            "tool.call.paths_outside_project",
-            "context.paths_outside_project",
-            |a| {
-                a.call().paths.push(arg_path("to", "/tmp/x"));
-            },
-        ),
-        on(
-            "tool.call.calls_this_session",
-            "context.calls_this_session > 9",
-            |a| {
-                a.call().calls_this_session = 10;
-            },
-        ),
+        on("tool.call.args", r#"context.args.hasTag("b") && context.args.getTag("b") == "x""#, |a| a.call().arguments["b"] = "x".into()),
+        on("tool.call.numbers", r#"context.numbers.hasTag("head") && context.numbers.getTag("head") > 99"#, |a| a.call().arguments["head"] = 100.into()),
+        on("tool.call.arg_names", r#"context.arg_names.contains("b")"#, |a| a.call().arguments["b"] = 1.into()),
+        on("tool.call.args_json", r#"context.args_json like "*zzz*""#, |a| a.call().arguments["b"] = "zzz".into()),
+        on("tool.call.args_bytes", "context.args_bytes > 1000", |a| { a.call().arguments_bytes = 1001 }),
+        on("tool.call.args_complete", "!context.args_complete", |a| { a.call().arguments["b"] = vec![1; 600].into(); }),
+        on("tool.call.args_valid", "!context.args_valid", |a| { a.call().valid = false }),
+        on("tool.call.secrets_in_args", "context.secrets_in_args", |a| a.call().secrets = true),
+        on("tool.call.option_like_args", "!context.option_like_args.isEmpty()", |a| a.call().option_like.push("path".into())),
+        on("tool.call.every_path", r#"!(context.every_path in Path::"./docs")"#, |a| a.call().paths.push(arg_path("to", "src/a.md"))),
+        on("tool.call.some_path", r#"context.some_path in Path::"./src""#, |a| a.call().paths.push(arg_path("to", "src/a.md"))),
+        on("Paths.count", "context.every_path.count > 1", |a| a.call().paths.push(arg_path("to", "docs/b.md"))),
+        on("tool.call.arg_paths", r#"context.arg_paths.hasTag("to") && context.arg_paths.getTag("to") in Path::"./src""#, |a| a.call().paths.push(arg_path("to", "src/a.md"))),
+        on("tool.call.paths_resolved", "!context.paths_resolved", |a| a.call().paths.push(lost_path("to"))),
+        on("tool.call.paths_outside_project", "context.paths_outside_project", |a| a.call().paths.push(arg_path("to", "/tmp/x"))),
+        on("tool.call.calls_this_session", "context.calls_this_session > 9", |a| a.call().calls_this_session = 10),
     ]
 }
 
+#[rustfmt::skip]
 fn resources_and_prompts() -> Vec<Flip> {
     let read = |fact, when: &str, change: fn(&mut Asking)| {
         flip(fact, "resource.read", when, resource(), change)
@@ -288,228 +134,60 @@ fn resources_and_prompts() -> Vec<Flip> {
     vec![
         read("McpResource.uri", r#"resource.uri == "http://x/""#, uri),
         read("McpResource.scheme", r#"resource.scheme == "http""#, uri),
-        read("McpResource.server", "!resource.server.sandboxed", |a| {
-            a.server().sandboxed = false
-        }),
-        get("Prompt.name", r#"resource.name == "x""#, |a| {
-            asked(a).name = "x".into()
-        }),
-        get("Prompt.server", "!resource.server.sandboxed", |a| {
-            a.server().sandboxed = false
-        }),
-        get(
-            "prompt.get.args",
-            r#"context.args.hasTag("branch") && context.args.getTag("branch") == "x""#,
-            |a| asked(a).arguments[0].1 = "x".into(),
-        ),
-        get(
-            "prompt.get.arg_names",
-            r#"context.arg_names.contains("x")"#,
-            |a| {
-                asked(a).arguments[0].0 = "x".into();
-            },
-        ),
+        read("McpResource.server", "!resource.server.sandboxed", |a| { a.server().sandboxed = false }),
+        get("Prompt.name", r#"resource.name == "x""#, |a| { asked(a).name = "x".into() }),
+        get("Prompt.server", "!resource.server.sandboxed", |a| { a.server().sandboxed = false }),
+        get("prompt.get.args", r#"context.args.hasTag("branch") && context.args.getTag("branch") == "x""#, |a| asked(a).arguments[0].1 = "x".into()),
+        get("prompt.get.arg_names", r#"context.arg_names.contains("x")"#, |a| asked(a).arguments[0].0 = "x".into()),
     ]
 }
 
+#[rustfmt::skip]
 fn starts() -> Vec<Flip> {
     let on = |fact, when: &str, change: fn(&mut Asking)| {
         flip(fact, "server.start", when, start(), change)
     };
     vec![
-        on(
-            "server.start.program",
-            r#"context.program == Program::"/x""#,
-            |a| {
-                a.start().program.path = "/x".into();
-            },
-        ),
-        on("Program.name", r#"context.program.name == "x""#, |a| {
-            a.start().program.name = "x".into()
-        }),
-        on("Program.path", r#"context.program.path == "/x""#, |a| {
-            a.start().program.path = "/x".into()
-        }),
-        on(
-            "Program.pin",
-            r#"context.program.pin == Pin::"unpinned""#,
-            |a| {
-                a.start().program.pin = Pin::Unpinned;
-            },
-        ),
-        on(
-            "server.start.artefact_pinned",
-            "!context.artefact_pinned",
-            |a| a.start().artefact = None,
-        ),
-        on(
-            "server.start.runner",
-            r#"context.runner == Runner::"uvx""#,
-            |a| {
-                a.start().runner = RunnerKind::Uvx;
-            },
-        ),
-        on("server.start.package", r#"context.package == "x""#, |a| {
-            a.start().package.0 = "x".into()
-        }),
-        on(
-            "server.start.package_version",
-            r#"context.package_version == """#,
-            |a| {
-                a.start().package.1 = String::new();
-            },
-        ),
-        on(
-            "server.start.command_line",
-            r#"context.command_line like "npx * --x""#,
-            |a| {
-                a.start().launch.args.push("--x".into());
-            },
-        ),
-        on(
-            "server.start.args",
-            r#"context.args.contains("--x")"#,
-            |a| {
-                a.start().launch.args.push("--x".into());
-            },
-        ),
-        on("server.start.cwd", r#"context.cwd == "/x""#, |a| {
-            a.start().launch.cwd = "/x".into()
-        }),
-        on(
-            "server.start.env_names",
-            r#"context.env_names.contains("X")"#,
-            |a| {
-                a.start().grant.env.0.insert("X".into(), "1".into());
-            },
-        ),
-        on(
-            "server.start.secret_names",
-            r#"context.secret_names.contains("TOKEN")"#,
-            |a| {
-                a.start().secret_names.push("TOKEN".into());
-            },
-        ),
-        on(
-            "server.start.network",
-            r#"context.network == Network::"whole""#,
-            |a| {
-                a.start().grant.network = Network::Whole;
-            },
-        ),
-        on(
-            "server.start.reads_outside_project",
-            "context.reads_outside_project",
-            |a| {
-                a.start().wishes.push(Wish::Read(path("/srv/x")));
-            },
-        ),
-        on(
-            "server.start.writes_outside_project",
-            "context.writes_outside_project",
-            |a| {
-                a.start().wishes.push(Wish::Write(path("/srv/x")));
-            },
-        ),
-        on("server.start.wants_sockets", "context.wants_sockets", |a| {
-            a.start().wishes.push(Wish::Socket(path("/run/x")));
-        }),
-        on("server.start.first_time", "context.first_time", |a| {
-            a.start().first_time = true
-        }),
-        on(
-            "server.start.config_changed",
-            "context.config_changed",
-            |a| {
-                a.start().config_changed = true;
-            },
-        ),
-        on(
-            "server.start.risk",
-            r#"context.risk.contains(Risk::"inline-code")"#,
-            |a| {
-                a.start().risks.push(Risk::InlineCode);
-            },
-        ),
-        on(
-            "server.start.confinement",
-            r#"context.confinement.limits == Level::"weakened""#,
-            |a| {
-                a.start().confinement = weakened(Guarantee::Limits);
-            },
-        ),
-        on(
-            "Confinement.backend",
-            r#"context.confinement.backend == "x""#,
-            |a| {
-                a.start().confinement.backend = "x".into();
-            },
-        ),
+        on("server.start.program", r#"context.program == Program::"/x""#, |a| a.start().program.path = "/x".into()),
+        on("Program.name", r#"context.program.name == "x""#, |a| { a.start().program.name = "x".into() }),
+        on("Program.path", r#"context.program.path == "/x""#, |a| { a.start().program.path = "/x".into() }),
+        on("Program.pin", r#"context.program.pin == Pin::"unpinned""#, |a| a.start().program.pin = Pin::Unpinned),
+        on("server.start.artefact_pinned", "!context.artefact_pinned", |a| a.start().artefact = None),
+        on("server.start.runner", r#"context.runner == Runner::"uvx""#, |a| a.start().runner = RunnerKind::Uvx),
+        on("server.start.package", r#"context.package == "x""#, |a| { a.start().package.0 = "x".into() }),
+        on("server.start.package_version", r#"context.package_version == """#, |a| a.start().package.1 = String::new()),
+        on("server.start.command_line", r#"context.command_line like "npx * --x""#, |a| a.start().launch.args.push("--x".into())),
+        on("server.start.args", r#"context.args.contains("--x")"#, |a| a.start().launch.args.push("--x".into())),
+        on("server.start.cwd", r#"context.cwd == "/x""#, |a| { a.start().launch.cwd = "/x".into() }),
+        on("server.start.env_names", r#"context.env_names.contains("X")"#, |a| { a.start().grant.env.0.insert("X".into(), "1".into()); }),
+        on("server.start.secret_names", r#"context.secret_names.contains("TOKEN")"#, |a| a.start().secret_names.push("TOKEN".into())),
+        on("server.start.network", r#"context.network == Network::"whole""#, |a| a.start().grant.network = Network::Whole),
+        on("server.start.reads_outside_project", "context.reads_outside_project", |a| a.start().wishes.push(Wish::Read(path("/srv/x")))),
+        on("server.start.writes_outside_project", "context.writes_outside_project", |a| a.start().wishes.push(Wish::Write(path("/srv/x")))),
+        on("server.start.wants_sockets", "context.wants_sockets", |a| a.start().wishes.push(Wish::Socket(path("/run/x")))),
+        on("server.start.first_time", "context.first_time", |a| { a.start().first_time = true }),
+        on("server.start.config_changed", "context.config_changed", |a| a.start().config_changed = true),
+        on("server.start.risk", r#"context.risk.contains(Risk::"inline-code")"#, |a| a.start().risks.push(Risk::InlineCode)),
+        on("server.start.confinement", r#"context.confinement.limits == Level::"weakened""#, |a| a.start().confinement = weakened(Guarantee::Limits)),
+        on("Confinement.backend", r#"context.confinement.backend == "x""#, |a| a.start().confinement.backend = "x".into()),
     ]
 }
 
+#[rustfmt::skip]
 fn commands() -> Vec<Flip> {
     let on =
         |fact, when: &str, change: fn(&mut Asking)| flip(fact, "exec.run", when, exec(), change);
     vec![
-        on(
-            "exec.run.command_line",
-            r#"context.command_line == "git status -s""#,
-            |a| {
-                a.exec().launch.args.push("-s".into());
-            },
-        ),
-        on("exec.run.args", r#"context.args.contains("-s")"#, |a| {
-            a.exec().launch.args.push("-s".into())
-        }),
-        on("exec.run.cwd", r#"context.cwd == "/x""#, |a| {
-            a.exec().launch.cwd = "/x".into()
-        }),
-        on(
-            "exec.run.env_names",
-            r#"context.env_names.contains("X")"#,
-            |a| {
-                a.exec().grant.env.0.insert("X".into(), "1".into());
-            },
-        ),
-        on(
-            "exec.run.network",
-            r#"context.network == Network::"whole""#,
-            |a| {
-                a.exec().wishes.push(Wish::Network(NetworkWish::Whole));
-            },
-        ),
-        on(
-            "exec.run.reads_outside_project",
-            "context.reads_outside_project",
-            |a| {
-                a.exec().wishes.push(Wish::Read(path("/srv/x")));
-            },
-        ),
-        on(
-            "exec.run.writes_outside_project",
-            "context.writes_outside_project",
-            |a| {
-                a.exec().wishes.push(Wish::Write(path("/srv/x")));
-            },
-        ),
-        on("exec.run.wants_sockets", "context.wants_sockets", |a| {
-            a.exec().grant.sockets.push("/run/x".into());
-        }),
-        on(
-            "exec.run.risk",
-            r#"context.risk.contains(Risk::"network")"#,
-            |a| {
-                a.exec().risks.push(Risk::Network);
-            },
-        ),
-        on(
-            "exec.run.confinement",
-            r#"context.confinement.limits == Level::"absent""#,
-            |a| {
-                a.exec().confinement.levels.remove(&Guarantee::Limits);
-            },
-        ),
+        on("exec.run.command_line", r#"context.command_line == "git status -s""#, |a| a.exec().launch.args.push("-s".into())),
+        on("exec.run.args", r#"context.args.contains("-s")"#, |a| { a.exec().launch.args.push("-s".into()) }),
+        on("exec.run.cwd", r#"context.cwd == "/x""#, |a| { a.exec().launch.cwd = "/x".into() }),
+        on("exec.run.env_names", r#"context.env_names.contains("X")"#, |a| { a.exec().grant.env.0.insert("X".into(), "1".into()); }),
+        on("exec.run.network", r#"context.network == Network::"whole""#, |a| a.exec().wishes.push(Wish::Network(NetworkWish::Whole))),
+        on("exec.run.reads_outside_project", "context.reads_outside_project", |a| a.exec().wishes.push(Wish::Read(path("/srv/x")))),
+        on("exec.run.writes_outside_project", "context.writes_outside_project", |a| a.exec().wishes.push(Wish::Write(path("/srv/x")))),
+        on("exec.run.wants_sockets", "context.wants_sockets", |a| a.exec().grant.sockets.push("/run/x".into())),
+        on("exec.run.risk", r#"context.risk.contains(Risk::"network")"#, |a| a.exec().risks.push(Risk::Network)),
+        on("exec.run.confinement", r#"context.confinement.limits == Level::"absent""#, |a| { a.exec().confinement.levels.remove(&Guarantee::Limits); }),
     ]
 }
 
@@ -539,128 +217,31 @@ fn guarantees() -> Vec<Flip> {
         .collect()
 }
 
+#[rustfmt::skip]
 fn wishes() -> Vec<Flip> {
     let read = |text: &str| wish(Wish::Read(path(text)));
     let to = |text: &'static str| move |a: &mut Asking| a.act = Owned::Wish(Wish::Read(path(text)));
     let host = |a: &mut Asking| *a = network("10.0.0.1", 443);
     vec![
-        flip(
-            "Path.text",
-            "sandbox.read",
-            r#"resource.text == "/w/p/x""#,
-            read("a"),
-            to("x"),
-        ),
-        flip(
-            "Path",
-            "sandbox.read",
-            r#"resource in Path::"/w/p/docs""#,
-            read("a"),
-            to("docs/a"),
-        ),
-        flip(
-            "Path",
-            "sandbox.read",
-            r#"resource in Path::"./docs""#,
-            read("a"),
-            to("docs/a"),
-        ),
-        flip(
-            "Place",
-            "sandbox.read",
-            r#"resource in Place::"temp""#,
-            read("a"),
-            to("/tmp/a"),
-        ),
-        flip(
-            "Path.name",
-            "sandbox.read",
-            r#"resource.name == "x.rs""#,
-            read("a"),
-            to("b/x.rs"),
-        ),
-        flip(
-            "Path.ext",
-            "sandbox.read",
-            r#"resource.ext == "rs""#,
-            read("a"),
-            to("x.RS"),
-        ),
-        flip(
-            "Path.hidden",
-            "sandbox.read",
-            "resource.hidden",
-            read("a"),
-            to(".a"),
-        ),
-        flip(
-            "Path.in_project",
-            "sandbox.read",
-            "!resource.in_project",
-            read("a"),
-            to("/usr/a"),
-        ),
-        flip(
-            "EnvVar.name",
-            "sandbox.env",
-            r#"resource.name == "X""#,
-            env("LANG"),
-            |a| *a = env("X"),
-        ),
-        flip(
-            "EnvVar.looks_secret",
-            "sandbox.env",
-            "resource.looks_secret",
-            env("LANG"),
-            |a| {
-                a.act = Owned::Wish(Wish::Env(EnvFacts {
-                    name: "LANG".into(),
-                    looks_secret: true,
-                }));
-            },
-        ),
-        flip(
-            "sandbox.network.port",
-            "sandbox.network",
-            "context.port == 80",
-            network("a.b", 443),
-            |a| {
-                *a = network("a.b", 80);
-            },
-        ),
-        flip(
-            "Host.name",
-            "sandbox.network",
-            r#"resource is Host && resource.name == "10.0.0.1""#,
-            network("a.b", 443),
-            host,
-        ),
-        flip(
-            "Host.literal_ip",
-            "sandbox.network",
-            "resource is Host && resource.literal_ip",
-            network("a.b", 443),
-            host,
-        ),
-        flip(
-            "Host.ip_class",
-            "sandbox.network",
-            r#"resource is Host && resource.ip_class == IpClass::"private""#,
-            network("a.b", 443),
-            host,
-        ),
-        flip(
-            "Domain",
-            "sandbox.network",
-            r#"resource in Domain::"b""#,
-            network("a.c", 443),
-            |a| {
-                *a = network("a.b", 443);
-            },
-        ),
+        flip("Path.text", "sandbox.read", r#"resource.text == "/w/p/x""#, read("a"), to("x")),
+        flip("Path", "sandbox.read", r#"resource in Path::"/w/p/docs""#, read("a"), to("docs/a")),
+        flip("Path", "sandbox.read", r#"resource in Path::"./docs""#, read("a"), to("docs/a")),
+        flip("Place", "sandbox.read", r#"resource in Place::"temp""#, read("a"), to("/tmp/a")),
+        flip("Path.name", "sandbox.read", r#"resource.name == "x.rs""#, read("a"), to("b/x.rs")),
+        flip("Path.ext", "sandbox.read", r#"resource.ext == "rs""#, read("a"), to("x.RS")),
+        flip("Path.hidden", "sandbox.read", "resource.hidden", read("a"), to(".a")),
+        flip("Path.in_project", "sandbox.read", "!resource.in_project", read("a"), to("/usr/a")),
+        flip("EnvVar.name", "sandbox.env", r#"resource.name == "X""#, env("LANG"), |a| *a = env("X")),
+        flip("EnvVar.looks_secret", "sandbox.env", "resource.looks_secret", env("LANG"), |a| { a.act = Owned::Wish(Wish::Env(EnvFacts { name: "LANG".into(), looks_secret: true, })); }),
+        flip("sandbox.network.port", "sandbox.network", "context.port == 80", network("a.b", 443), |a| *a = network("a.b", 80)),
+        flip("Host.name", "sandbox.network", r#"resource is Host && resource.name == "10.0.0.1""#, network("a.b", 443), host),
+        flip("Host.literal_ip", "sandbox.network", "resource is Host && resource.literal_ip", network("a.b", 443), host),
+        flip("Host.ip_class", "sandbox.network", r#"resource is Host && resource.ip_class == IpClass::"private""#, network("a.b", 443), host),
+        flip("Domain", "sandbox.network", r#"resource in Domain::"b""#, network("a.c", 443), |a| *a = network("a.b", 443)),
     ]
 }
 
+#[rustfmt::skip]
 fn tool_lists() -> Vec<Flip> {
     let mut first = tools();
     first.tools().first_time = true;
@@ -668,35 +249,11 @@ fn tool_lists() -> Vec<Flip> {
         flip(fact, "server.tools", when, tools(), change)
     };
     vec![
-        on("server.tools.first_time", "context.first_time", |a| {
-            a.tools().first_time = true
-        }),
-        on(
-            "server.tools.added",
-            r#"context.added.contains("x")"#,
-            |a| a.tools().added.push("x".into()),
-        ),
-        on(
-            "server.tools.removed",
-            r#"context.removed.contains("x")"#,
-            |a| {
-                a.tools().removed.push("x".into());
-            },
-        ),
-        on(
-            "server.tools.changed",
-            r#"context.changed.contains("x")"#,
-            |a| {
-                a.tools().changed.push("x".into());
-            },
-        ),
-        on(
-            "server.tools.flags",
-            r#"context.flags.contains("hidden-text")"#,
-            |a| {
-                a.tools().flags.push("hidden-text".into());
-            },
-        ),
+        on("server.tools.first_time", "context.first_time", |a| { a.tools().first_time = true }),
+        on("server.tools.added", r#"context.added.contains("x")"#, |a| a.tools().added.push("x".into())),
+        on("server.tools.removed", r#"context.removed.contains("x")"#, |a| a.tools().removed.push("x".into())),
+        on("server.tools.changed", r#"context.changed.contains("x")"#, |a| a.tools().changed.push("x".into())),
+        on("server.tools.flags", r#"context.flags.contains("hidden-text")"#, |a| a.tools().flags.push("hidden-text".into())),
     ]
 }
 

@@ -1,5 +1,11 @@
 //! Tests of the store that need its inside.
 
+#[expect(dead_code, reason = "shared with tests/policy, which uses all of it")]
+#[path = "../../../tests/policy/base.rs"]
+mod base;
+mod errors;
+mod slices;
+
 use super::vocabulary::{JSON, TEXT};
 
 /// The schema in Cedar's JSON form, one line a top-level entry, as the embedded file has it.

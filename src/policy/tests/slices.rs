@@ -1,0 +1,137 @@
+//! Slicing changes nothing: verdicts and reasons are those of one set of all policies.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use cedar_policy::PolicySet as Cedar;
+use proptest::prelude::{Strategy, proptest};
+use proptest::sample::{select, subsequence};
+
+use super::base::{Asking, arg_path, call, env, exec, path, prompt, resource, start, tools, wish};
+use crate::policy::evaluate::Judge;
+use crate::policy::load::{Loaded, load};
+use crate::policy::{PolicySet, PolicySource, facts};
+use crate::request::{Answer, Layer, Source, Wish};
+
+const EFFECTS: [&str; 2] = ["permit", "forbid"];
+const ACTIONS: [&str; 6] = [
+    "action",
+    "action in Action::\"sandbox\"",
+    "action in Action::\"tool\"",
+    "action == Action::\"tool.call\"",
+    "action == Action::\"sandbox.read\"",
+    "action in [Action::\"start\", Action::\"write\"]",
+];
+const RESOURCES: [&str; 10] = [
+    "resource",
+    "resource is Path",
+    "resource == Path::\"/w/p/docs/a.md\"",
+    "resource in Path::\"./docs\"",
+    "resource in Place::\"project\"",
+    "resource is Path in Place::\"project-vcs\"",
+    "resource in Server::\"user/files\"",
+    "resource == Tool::\"user/files/read_text_file\"",
+    "resource in Source::\"project\"",
+    "resource == EnvVar::\"LANG\"",
+];
+const ANSWERS: [&str; 4] = ["", "approved", "approved_this_session", "approved_now"];
+
+/// Every combination that the loader accepts.
+static POOL: LazyLock<Vec<Loaded>> = LazyLock::new(|| {
+    let mut sources = Vec::new();
+    for effect in EFFECTS {
+        for (action, scope) in pairs() {
+            for (at, answer) in ANSWERS.into_iter().enumerate() {
+                let clause = match (effect, answer) {
+                    (_, "") => String::new(),
+                    ("permit", flag) => format!("when {{ context.{flag} }}"),
+                    (_, flag) => format!("unless {{ context.{flag} }}"),
+                };
+                let text =
+                    format!("@id(\"p{at}\") {effect} (principal, {action}, {scope}) {clause};");
+                sources.push(PolicySource {
+                    layer: Layer::User,
+                    file: format!("f{}.cedar", sources.len()),
+                    text,
+                });
+            }
+        }
+    }
+    let refused = load(&sources).unwrap_err();
+    let refused: HashSet<String> = refused
+        .into_iter()
+        .filter(|problem| problem.fatal)
+        .map(|problem| problem.file)
+        .collect();
+    sources.retain(|source| !refused.contains(&source.file));
+    load(&sources).unwrap().0
+});
+
+fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
+    ACTIONS.into_iter().flat_map(|action| {
+        RESOURCES
+            .into_iter()
+            .map(move |resource| (action, resource))
+    })
+}
+
+fn requests() -> Vec<Asking> {
+    let read = |text: &str| wish(Wish::Read(path(text)));
+    let mut cloned = call();
+    cloned.server().id.source = Source::Project;
+    let mut outside = call();
+    outside
+        .call()
+        .paths
+        .push(arg_path("to", "/home/u/.ssh/id_rsa"));
+    vec![
+        call(),
+        cloned,
+        outside,
+        env("LANG"),
+        env("X"),
+        exec(),
+        prompt(),
+        resource(),
+        start(),
+        tools(),
+        read("docs/a.md"),
+        read("docs"),
+        read(".git/config"),
+        read("/usr/bin"),
+        wish(Wish::Write(path("docs/a.md"))),
+        wish(Wish::Write(path("/home/u/.ssh"))),
+    ]
+}
+
+fn policies() -> impl Strategy<Value = Vec<Loaded>> {
+    subsequence((0..POOL.len()).collect::<Vec<_>>(), 1..12)
+        .prop_map(|picked| picked.into_iter().map(|at| POOL[at].clone()).collect())
+}
+
+proptest! {
+    #![proptest_config(proptest::test_runner::Config::with_cases(48))]
+    #[test]
+    fn slices_judge_like_the_whole(extra in policies(), held in select(vec![
+        Answer::None, Answer::Remembered, Answer::Session, Answer::Once,
+    ])) {
+        let builtin = PolicySet::builtin();
+        let all: Vec<Loaded> = builtin.0.policies.values().cloned().chain(extra).collect();
+        let whole = Cedar::from_policies(all.iter().map(|one| one.policy.clone())).unwrap();
+        let set = PolicySet::new(all).unwrap();
+        for asking in requests() {
+            let query = asking.query();
+            let judged = facts::judged(&query).unwrap();
+            let mut judge = Judge::new(&set.0, &judged);
+            let sliced = judge.ruling(&query, held);
+            judge.sets = vec![&whole];
+            assert_eq!(sliced, judge.ruling(&query, held), "{query:?}");
+        }
+    }
+}
+
+/// The pool is what it should be: most combinations load.
+#[test]
+fn the_pool_is_large() {
+    assert!(POOL.len() > 200, "{}", POOL.len());
+}
