@@ -10,11 +10,12 @@ use crate::clean;
 use crate::config;
 use crate::decision::{Decision, Permit};
 use crate::digest::Digest;
-use crate::disk::program::{self, Artefact};
+use crate::disk::program::Artefact;
 use crate::grant::{Launch, Network};
 use crate::request::{Agent, EnvFacts, Pin, ProgramFacts, RunCommand};
 use crate::sandbox::{self, Exit, Stdio};
 
+use super::code;
 use super::launch::StartError;
 use super::line::Line;
 use super::present;
@@ -45,13 +46,8 @@ pub(crate) struct PreparedCommand {
 /// Finds and hashes the program and plans its terms.
 pub(crate) fn prepare(line: &Line, command: &Command) -> Result<PreparedCommand, StartError> {
     let ground = &line.ground;
-    let artefact = program::find(
-        &command.program,
-        &command.args,
-        &ground.cwd,
-        &ground.environment,
-    )
-    .map_err(StartError::Program)?;
+    let artefact = code::find(ground, (&command.program, &command.args), &ground.cwd)
+        .map_err(StartError::Program)?;
     let private = Private::plan(&ground.cache, &format!("run/{}", artefact.program.display()))
         .map_err(|error| StartError::Path(format!("private folders: {error}")))?;
     let wanted = wanted(line, command, &artefact);
@@ -93,7 +89,7 @@ pub(crate) fn prepare(line: &Line, command: &Command) -> Result<PreparedCommand,
 fn wanted(line: &Line, command: &Command, artefact: &Artefact) -> Wanted {
     let ground = &line.ground;
     let mut read = command.read.clone();
-    read.extend(artefact.folders(ground.home.as_deref(), ground.project.as_deref()));
+    read.extend(code::folders(ground, artefact));
     let mut env = crate::grant::Environment::default();
     for name in &command.env {
         if let Some(value) = ground.environment.get(name) {

@@ -14,7 +14,7 @@ use crate::clean;
 use crate::config::{self, ServerDefinition};
 use crate::decision::{Decision, DecisionError, Denial, Permit};
 use crate::disk;
-use crate::disk::program::{self, Artefact, ProgramError};
+use crate::disk::program::{Artefact, ProgramError};
 use crate::grant::{Grant, Launch};
 use crate::request::{
     Agent, LedgerError, Pin, PinKind, PinRecord, ProgramFacts, ServerFacts, StartServer, Transport,
@@ -22,6 +22,7 @@ use crate::request::{
 use crate::sandbox::{self, Confined, PlanError, SpawnError, Stdio};
 use crate::transport::{CallError as UpstreamError, ClientInfo, CloseHook, Upstream, UpstreamEvents};
 
+use super::code;
 use super::line::Line;
 use super::present::{self, StartView};
 use super::private::Private;
@@ -104,13 +105,8 @@ pub(crate) struct Prepared {
 pub(crate) fn prepare(line: &Line, definition: &ServerDefinition) -> Result<Prepared, StartError> {
     let ground = &line.ground;
     let cwd = working_folder(line, definition)?;
-    let artefact = program::find(
-        definition.command(),
-        &definition.args(),
-        &cwd,
-        &ground.environment,
-    )
-    .map_err(StartError::Program)?;
+    let artefact = code::find(ground, (definition.command(), &definition.args()), &cwd)
+        .map_err(StartError::Program)?;
     let private = Private::plan(&ground.cache, &definition.id.to_string())
         .map_err(|error| StartError::Path(format!("private folders: {error}")))?;
     let wanted = wanted(line, definition, &artefact)?;
@@ -142,6 +138,7 @@ pub(crate) fn prepare(line: &Line, definition: &ServerDefinition) -> Result<Prep
         &confinement,
     );
     let started = config::started(definition.command(), &definition.args());
+    let warnings = warnings.into_iter().chain(artefact.warnings.clone()).collect();
     let view = StartView {
         origin: definition.origin.to_string(),
         env_names: definition.env.keys().cloned().collect(),
@@ -253,7 +250,7 @@ fn wanted(
             .collect::<Result<Vec<_>, _>>()
     };
     let mut read = all(&definition.read_paths, "readPaths")?;
-    read.extend(artefact.folders(line.ground.home.as_deref(), line.ground.project.as_deref()));
+    read.extend(code::folders(&line.ground, artefact));
     Ok(Wanted {
         read,
         write: all(&definition.write_paths, "writePaths")?,

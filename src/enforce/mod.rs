@@ -2,6 +2,7 @@
 
 mod arguments;
 pub(crate) mod call;
+mod code;
 pub(crate) mod command;
 pub(crate) mod launch;
 mod line;

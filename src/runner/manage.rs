@@ -1,6 +1,7 @@
 //! Servers of the configuration: what they are, adding, removing, agreeing to, forgetting.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -8,9 +9,9 @@ use serde_json::json;
 
 use crate::audit::EventKind;
 use crate::clean;
-use crate::config::network_word;
-use crate::disk::settings::{self, NewServer};
+use crate::disk::settings::{self, Files};
 use crate::enforce::launch;
+use crate::grant::Network;
 use crate::request::{Approver, Entry, PinKind, Source, Trigger};
 
 use super::error::{Error, ErrorKind};
@@ -67,7 +68,11 @@ impl Workspace {
                 origin: definition.origin.to_string(),
                 command: clean::mask(&clean::line(&words.collect::<Vec<_>>().join(" "), 1_000))
                     .into_owned(),
-                network: network_word(definition.network).to_owned(),
+                network: match definition.network {
+                    Network::None => "none",
+                    Network::Whole => "whole",
+                }
+                .to_owned(),
                 enabled: definition.enabled,
                 state,
                 unpinned,
@@ -77,7 +82,8 @@ impl Workspace {
         Ok(reports)
     }
 
-    /// Adds a server to the user's configuration file.
+    /// Adds a server to the user's configuration file. Returns the file, and what is still missing
+    /// for the server to start (a variable that is not set).
     ///
     /// # Errors
     /// When the name is taken, or the file cannot be written; nothing is then changed.
@@ -86,17 +92,32 @@ impl Workspace {
         name: &str,
         command: &[String],
         env: &BTreeMap<String, String>,
-        network: bool,
-    ) -> Result<String, Error> {
-        let server = NewServer {
-            name: name.to_owned(),
-            command: command.to_vec(),
-            env: env.clone(),
-            network,
+        network: Network,
+    ) -> Result<(String, Option<String>), Error> {
+        let Some((program, args)) = command.split_first() else {
+            return Err(Error::new(ErrorKind::Usage, "a server needs a command"));
         };
-        settings::add(&self.folders.config, &server)
-            .map(|file| file.display().to_string())
-            .map_err(|e| Error::caused(ErrorKind::Config, e.to_string(), e))
+        let mut entry = json!({"command": program});
+        if let Some(members) = entry.as_object_mut() {
+            if !args.is_empty() {
+                members.insert("args".to_owned(), json!(args));
+            }
+            if !env.is_empty() {
+                members.insert("env".to_owned(), json!(env));
+            }
+            if network == Network::Whole {
+                members.insert("network".to_owned(), json!(true));
+            }
+        }
+        let file = self.user_file();
+        let said = settings::add(&file, name, &entry, &self.ground.environment)
+            .map_err(|e| Error::caused(ErrorKind::Config, e.to_string(), e))?;
+        let said = said.map(|problem| clean::line(&problem.to_string(), 1_000));
+        Ok((file.display().to_string(), said))
+    }
+
+    fn user_file(&self) -> PathBuf {
+        Files::new(&self.folders.config, None).user().to_path_buf()
     }
 
     /// Removes a server from the user's configuration file, and forgets what is on file about it.
@@ -105,7 +126,8 @@ impl Workspace {
     /// When there is no such server there, or the file cannot be written.
     pub fn remove_server(&self, name: &str) -> Result<String, Error> {
         let bare = name.strip_prefix("user/").unwrap_or(name);
-        let file = settings::remove(&self.folders.config, bare)
+        let file = self.user_file();
+        settings::remove(&file, bare)
             .map_err(|e| Error::caused(ErrorKind::Config, e.to_string(), e))?;
         let id = crate::request::ServerId::new(Source::User, bare);
         self.forget_server(&id.to_string())?;

@@ -10,7 +10,7 @@ use crate::audit::AuditSink;
 use crate::clean;
 use crate::config::{ServerDefinition, Settings, Sync};
 use crate::decision::DecisionPoint;
-use crate::disk::settings::{self, Found};
+use crate::disk::settings::{self, Configuration};
 use crate::disk::{self, AuditLog, Durability, FileLedger, Folders, PolicyFolder, Surroundings};
 use crate::enforce::{Ground, Line};
 use crate::policy::PolicySet;
@@ -88,22 +88,16 @@ impl Workspace {
         };
         let ground = ground(&surroundings, &folders, org.as_deref())?;
         let policies = Policies::read(&policy_folders(&folders, org.as_deref(), &ground));
-        let found = settings::read_all(
-            org.as_deref(),
-            &folders.config,
-            ground.project.as_deref(),
-            &ground.environment,
-        );
-        let Found {
+        let files = settings::Files::new(&folders.config, ground.project.as_deref());
+        let Configuration {
             servers,
             settings,
             problems,
-        } = found;
+            notices,
+        } = settings::read_all(&files, &ground.environment);
+        let said = problems.iter().map(ToString::to_string).chain(notices);
         Ok(Self {
-            problems: problems
-                .iter()
-                .map(|problem| clean::line(&problem.to_string(), 2_000))
-                .collect(),
+            problems: said.map(|text| clean::line(&text, 2_000)).collect(),
             folders,
             ground,
             user: surroundings.user,
