@@ -2,5 +2,7 @@
 
 pub(crate) mod json;
 pub(crate) mod mcp;
+pub(crate) mod names;
 pub(crate) mod rpc;
+pub(crate) mod schema;
 pub(crate) mod tools;

@@ -25,7 +25,10 @@ struct Played {
 /// Starts a script; `None`, and said so, where there is no python3.
 fn play(script: &str) -> Option<Played> {
     let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
-    #[expect(clippy::disallowed_methods, reason = "the relay is tested without a sandbox")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the relay is tested without a sandbox"
+    )]
     let command = std::process::Command::new("python3");
     let mut child = match Command::from(command)
         .arg(cases.join("tools/fake_server.py"))
@@ -75,7 +78,9 @@ fn call(name: &str) -> Option<Object> {
 impl Played {
     async fn call(&self, name: &str) -> Result<Json, CallError> {
         let options = CallOptions::within(LIMIT);
-        self.upstream.request("tools/call", call(name), options).await
+        self.upstream
+            .request("tools/call", call(name), options)
+            .await
     }
 }
 
