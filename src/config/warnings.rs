@@ -194,6 +194,3 @@ pub(crate) fn locate(text: &str, home: &str, base: &str) -> String {
     }
     format!("/{}", parts.join("/"))
 }
-
-#[cfg(test)]
-mod tests;
