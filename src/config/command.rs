@@ -249,6 +249,3 @@ fn container(words: &[String]) -> Read {
     let image = words.get(at).map(|spec| package::image(spec));
     (RunnerKind::Docker, image, Code::None)
 }
-
-#[cfg(test)]
-mod tests;

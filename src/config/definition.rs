@@ -211,7 +211,10 @@ fn argument(before: Option<&Text>, arg: &Text) -> String {
     }
     let follows = before.is_some_and(|b| b.written.starts_with('-') && is_option(&b.written));
     if follows && !arg.written.starts_with('-') && arg.takes.is_empty() {
-        return format!("argument: (value #{})", mark(&[arg.value.clone()]));
+        return format!(
+            "argument: (value #{})",
+            mark(std::slice::from_ref(&arg.value))
+        );
     }
     line("argument", arg)
 }
@@ -231,6 +234,3 @@ pub(crate) fn network_word(network: Network) -> &'static str {
 
 /// Longest text in a shown line; longer ones end with how much is left out.
 const TEXT_MAX: usize = 8_192;
-
-#[cfg(test)]
-mod tests;

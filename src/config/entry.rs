@@ -139,7 +139,7 @@ impl<'a> Values<'a, '_> {
             let help = format!("set {name}, or write `${{{name}:-default}}`");
             let reason = format!("needs {name}");
             ConfigProblem {
-                missing: Some(name),
+                missing: Some(name.into()),
                 ..self.reader.problem(field, reason).with_help(help)
             }
         })

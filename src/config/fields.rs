@@ -69,7 +69,7 @@ impl<'a> Reader<'a> {
                 reason: format!("not JSON: {}", error.kind())
                     .to_lowercase()
                     .replace("json:", "JSON:"),
-                help: "nothing of this file is used".to_owned(),
+                help: "nothing of this file is used".into(),
                 missing: None,
             })
     }
@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
             server: None,
             field: path.to_owned(),
             reason: reason.into(),
-            help: String::new(),
+            help: Box::default(),
             missing: None,
         }
     }
@@ -102,7 +102,7 @@ impl<'a> Reader<'a> {
         let start = self.lines.get(line.saturating_sub(1)).copied().unwrap_or(0);
         let before = self.text.get(start..at).unwrap_or_default();
         Origin {
-            file: self.file.to_owned(),
+            file: self.file.into(),
             line,
             column: before.chars().count() + 1,
         }

@@ -13,6 +13,8 @@ mod scan;
 mod secrets;
 mod settings;
 mod shell;
+#[cfg(test)]
+mod tests;
 mod variables;
 mod warnings;
 mod wrappers;

@@ -26,7 +26,7 @@ pub(crate) struct Parsed {
 }
 
 /// Keys beside the servers.
-const TOP: &[&str] = &[
+pub(super) const TOP: &[&str] = &[
     SERVERS,
     "toolNames",
     "questionTimeoutMs",
@@ -122,7 +122,7 @@ impl<'a> File<'a, '_> {
             let twice = times.get(&folded(member.key)).is_some_and(|n| *n > 1);
             let server = self.server(member, &id, if twice { Name::Twice } else { Name::Once });
             parsed.servers.push(server.map_err(|problem| ConfigProblem {
-                server: Some(id),
+                server: Some(Box::new(id)),
                 ..problem
             }));
         }
@@ -205,6 +205,3 @@ enum Name {
 fn folded(name: &str) -> String {
     name.nfc().collect()
 }
-
-#[cfg(test)]
-mod tests;

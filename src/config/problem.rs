@@ -1,7 +1,7 @@
 //! What is wrong with a configuration: where, which field, why, and the way out. Never a value.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::Path;
 
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
@@ -11,7 +11,7 @@ use crate::request::ServerId;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Origin {
     /// The file.
-    pub(crate) file: PathBuf,
+    pub(crate) file: Box<Path>,
     /// The line, from 1; 0 when the whole file is meant.
     pub(crate) line: usize,
     /// The column in characters, from 1.
@@ -20,7 +20,7 @@ pub(crate) struct Origin {
 
 impl Origin {
     /// The whole file.
-    pub(crate) fn of_file(file: impl Into<PathBuf>) -> Self {
+    pub(crate) fn of_file(file: impl Into<Box<Path>>) -> Self {
         Self {
             file: file.into(),
             line: 0,
@@ -45,32 +45,32 @@ pub(crate) struct ConfigProblem {
     /// Where.
     pub(crate) origin: Origin,
     /// The server that it costs; `None` when it is about a setting or the whole file.
-    pub(crate) server: Option<ServerId>,
+    pub(crate) server: Option<Box<ServerId>>,
     /// The field, `mcpServers.b.env.KEY`; empty when the whole file is meant. Cleaned.
     pub(crate) field: String,
     /// Why, in a few words that follow the field: `needs NOT_SET`.
     pub(crate) reason: String,
     /// The way out; may be empty.
-    pub(crate) help: String,
+    pub(crate) help: Box<str>,
     /// The variable that is not set, when that is all: the entry itself is right.
-    pub(crate) missing: Option<String>,
+    pub(crate) missing: Option<Box<str>>,
 }
 
 impl ConfigProblem {
     /// A problem of a whole file.
-    pub(crate) fn of_file(file: impl Into<PathBuf>, reason: impl Into<String>) -> Self {
+    pub(crate) fn of_file(file: impl Into<Box<Path>>, reason: impl Into<String>) -> Self {
         Self {
             origin: Origin::of_file(file),
             server: None,
             field: String::new(),
             reason: reason.into(),
-            help: String::new(),
+            help: Box::default(),
             missing: None,
         }
     }
 
     /// The same with a way out.
-    pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
+    pub(crate) fn with_help(mut self, help: impl Into<Box<str>>) -> Self {
         self.help = help.into();
         self
     }

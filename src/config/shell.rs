@@ -97,11 +97,7 @@ impl Lexer {
                     self.redirection('>');
                 }
                 ';' | '\n' | '\r' | '(' | ')' | '&' | '|' => self.separator(c),
-                '#' if self.word.is_none() => {
-                    while self.peek(0).is_some_and(|c| c != '\n') {
-                        self.at += 1;
-                    }
-                }
+                '#' if self.word.is_none() => self.comment(),
                 c if c.is_whitespace() => self.end_word(),
                 c => self.word.get_or_insert_default().push(c),
             }
@@ -126,15 +122,7 @@ impl Lexer {
                 self.push(&text);
             }
             '"' => self.double_quoted(),
-            _ => match self.peek(0) {
-                // A line that goes on.
-                Some('\n') => self.at += 1,
-                Some(c) => {
-                    self.at += 1;
-                    self.word.get_or_insert_default().push(c);
-                }
-                None => self.script.unclosed = true,
-            },
+            _ => self.escaped(),
         }
     }
 
@@ -144,12 +132,7 @@ impl Lexer {
             self.at += 1;
             match c {
                 '"' => return,
-                '\\' => {
-                    if let Some(c) = self.peek(0) {
-                        self.at += 1;
-                        self.word.get_or_insert_default().push(c);
-                    }
-                }
+                '\\' => self.escaped(),
                 '`' => {
                     let inner = self.until('`');
                     self.substitution(inner);
@@ -163,6 +146,24 @@ impl Lexer {
             }
         }
         self.script.unclosed = true;
+    }
+
+    fn escaped(&mut self) {
+        match self.peek(0) {
+            // A line that goes on.
+            Some('\n') => self.at += 1,
+            Some(c) => {
+                self.at += 1;
+                self.word.get_or_insert_default().push(c);
+            }
+            None => self.script.unclosed = true,
+        }
+    }
+
+    fn comment(&mut self) {
+        while self.peek(0).is_some_and(|c| c != '\n') {
+            self.at += 1;
+        }
     }
 
     fn until(&mut self, end: char) -> String {

@@ -195,6 +195,3 @@ pub(crate) fn locate(text: &str, home: &str, base: &str) -> String {
     }
     format!("/{}", parts.join("/"))
 }
-
-#[cfg(test)]
-mod tests;

@@ -98,9 +98,7 @@ fn list(root: &Path) -> io::Result<Option<Vec<(PathBuf, PathBuf)>>> {
             let metadata = fs::symlink_metadata(entry.path())?;
             if metadata.is_dir() {
                 let skipped = SKIPPED.iter().any(|name| entry.file_name() == *name);
-                if !skipped {
-                    folders.push((entry.path(), depth + 1));
-                }
+                folders.extend((!skipped).then(|| (entry.path(), depth + 1)));
             } else if metadata.is_file() || metadata.is_symlink() {
                 bytes += size(&metadata);
                 let path = entry.path();

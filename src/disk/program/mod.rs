@@ -13,7 +13,8 @@ pub(super) mod os;
 pub(super) mod os;
 mod python;
 mod search;
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;
 
 pub(crate) use artefact::{Artefact, ProgramError};

@@ -2,7 +2,8 @@
 
 mod edit;
 mod read;
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;
 
 pub(crate) use edit::{SettingsError, add, remove};

@@ -122,8 +122,8 @@ impl Configuration {
                 );
                 self.problems.push(ConfigProblem {
                     origin: server.origin,
-                    server: Some(server.id),
-                    ..ConfigProblem::of_file("", reason)
+                    server: Some(Box::new(server.id)),
+                    ..ConfigProblem::of_file(Path::new(""), reason)
                 });
             }
         }

@@ -1,9 +1,9 @@
 //! Digests, shown texts and differences of definitions.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::*;
-use crate::config::parse;
+use crate::config::{ServerDefinition, difference, parse};
 use crate::request::Source;
 
 fn server(text: &str) -> ServerDefinition {

@@ -1,6 +1,7 @@
 //! Command lines and what they really start.
 
-use super::*;
+use crate::config::{Code, started};
+use crate::request::RunnerKind;
 
 fn split(line: &str) -> (String, Vec<String>) {
     let words = crate::config::shell::words(line);

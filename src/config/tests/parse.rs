@@ -1,7 +1,11 @@
 //! Files and what is read from them.
 
-use super::*;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::config::{FILE_MAX, Parsed, Settings, Sync, ToolNames, parse};
 use crate::grant::Network;
+use crate::request::Source;
 
 fn environment(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     let pairs = pairs.iter();
@@ -118,6 +122,12 @@ fn a_fault_names_place_field_and_way_out() {
         r#"{"command": "r\u0000s"}"#,
         "1:34: mcpServers.x.command holds a zero character, which no program can get",
     );
+}
+
+#[test]
+fn a_fault_says_why_it_is_one() {
+    let server = |entry: &str| format!("{{\"mcpServers\": {{\"x\": {entry}}}}}");
+    let at = |entry: &str, want: &str| check(&server(entry), want);
     at(
         r#"{"command": "r", "network": ["a.test"]}"#,
         "1:50: mcpServers.x.network is a list of hosts, and single hosts cannot be enforced by this version; `true` asks for the whole network, `false` for none",

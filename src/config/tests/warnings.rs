@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::*;
-use crate::config::{parse, shell};
+use crate::config::{ServerDefinition, command_warnings, locate, parse, shell, warnings};
+use crate::grant::{Confinement, Guarantee, Level};
+use crate::request::{Places, Source};
 
 fn places() -> Places {
     Places {

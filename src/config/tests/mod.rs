@@ -1,0 +1,7 @@
+//! Tests of the configuration at its boundary.
+
+mod command;
+mod definition;
+mod parse;
+mod schema;
+mod warnings;
