@@ -59,12 +59,13 @@ pub use request::{
     Trigger, Wish,
 };
 // People.
+pub use runner::{
+    CommandExit, CommandSpec, Error, ErrorKind, Forecast, Policies, PolicyNotice, Runner,
+    RunningServer, ServerReport, ServerSpec, Session, ToolReply, ToolSummary, Workspace,
+    WorkspaceOptions,
+};
+pub use sandbox::{BackendReport, DoctorReport, Exit, examine};
 pub use terminal::{
     ApprovalError, ApprovalSocket, Broker, Colour, Line, Outcome as ApprovalOutcome, Prompt, Tone,
     Waiting, render, scan as scan_questions, send as send_answer, stdout_width, wrap_untrusted,
 };
-pub use runner::{
-    CommandExit, CommandSpec, Error, ErrorKind, Forecast, Policies, PolicyNotice, Runner, RunningServer,
-    ServerReport, ServerSpec, Session, ToolReply, ToolSummary, Workspace, WorkspaceOptions,
-};
-pub use sandbox::{BackendReport, DoctorReport, Exit, examine};

@@ -5,9 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use super::exit::{Exit, Outcome};
-use super::{
-    approve, audit, config, demo, doctor, dry_run, paint, policy, run, serve, server,
-};
+use super::{approve, audit, config, demo, doctor, dry_run, out, policy, run, serve, server};
 
 /// Lets an AI agent fly on a line: MCP servers and commands run in an OS sandbox, every decision
 /// about them goes to a Cedar policy store, and everything is on record.
@@ -57,7 +55,12 @@ pub(crate) fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print();
-            return if error.use_stderr() { Exit::Usage } else { Exit::Done }.into();
+            return if error.use_stderr() {
+                Exit::Usage
+            } else {
+                Exit::Done
+            }
+            .into();
         }
     };
     let runtime = match tokio::runtime::Builder::new_multi_thread()
@@ -67,7 +70,7 @@ pub(crate) fn main() -> ExitCode {
     {
         Ok(runtime) => runtime,
         Err(error) => {
-            paint::error(&format!("the runtime does not start: {error}"));
+            out::error_line(&format!("the runtime does not start: {error}"));
             return Exit::Failed.into();
         }
     };
@@ -77,7 +80,7 @@ pub(crate) fn main() -> ExitCode {
     match outcome {
         Ok(exit) => exit.into(),
         Err(error) => {
-            paint::error(&error.to_string());
+            out::error_line(&error.to_string());
             Exit::of(&error).into()
         }
     }
@@ -88,7 +91,10 @@ async fn command(command: Command) -> Outcome {
         Command::Demo(args) => demo::run(args).await,
         Command::Serve(args) => serve::run(args).await,
         Command::Run(args) => run::run(args).await,
-        Command::Approve(args) => approve::run(args).await,
+        Command::Approve(args) => {
+            let workspace = creance::Workspace::open()?;
+            Ok(Exit::Code(approve::run(args, workspace.sockets()).await))
+        }
         Command::Server(command) => server::run(command).await,
         Command::Policy(command) => policy::run(command),
         Command::DryRun(args) => dry_run::run(args).await,

@@ -1,4 +1,3 @@
-<<<<<<< HEAD
 //! The command line: one file per command. Sees only the public API.
 
 mod approve;
@@ -9,6 +8,7 @@ mod demo;
 mod doctor;
 mod dry_run;
 mod exit;
+mod out;
 mod paint;
 mod policy;
 mod run;
@@ -16,9 +16,3 @@ mod serve;
 mod server;
 
 pub(crate) use args::main;
-=======
-//! The command line: one file per command.
-
-mod approve;
-mod paint;
->>>>>>> people

@@ -198,3 +198,11 @@ mod tests {
         assert!(got.iter().all(|line| line.chars().count() <= 60));
     }
 }
+
+/// How the library paints records for this output.
+pub(crate) fn audit_paint(paint: Paint) -> creance::Paint {
+    match paint.colour {
+        Colour::Plain => creance::Paint::Plain,
+        Colour::Ansi => creance::Paint::Ansi,
+    }
+}

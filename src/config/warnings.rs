@@ -1,8 +1,8 @@
 //! What a person should see before agreeing to a server or a command: risks as facts for policies,
 //! and one sentence each.
 
-use crate::grant::{Confinement, Guarantee, Level, Network};
 use crate::grant::Place;
+use crate::grant::{Confinement, Guarantee, Level, Network};
 use crate::request::{Places, Risk, RunnerKind, Source};
 
 use super::command::started;

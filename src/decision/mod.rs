@@ -9,5 +9,5 @@ mod record;
 
 pub use denial::{Denial, DenialKind};
 pub use permit::Permit;
-pub use point::{Decision, DecisionError};
 pub(crate) use point::{Asking, DecisionPoint};
+pub use point::{Decision, DecisionError};

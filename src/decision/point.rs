@@ -343,7 +343,10 @@ impl DecisionPoint {
         let because = judged.verdict.because.clone();
         self.write(asking, action, (judged, answered), OutcomeKind::Deny)?;
         Ok(Decision::Deny(Denial::new(
-            kind, A::NAME, resource, because,
+            kind,
+            A::NAME,
+            resource,
+            because,
         )))
     }
 

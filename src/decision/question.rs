@@ -60,30 +60,82 @@ mod tests {
     use super::*;
     use crate::request::Channel;
 
-    fn check(longest: Answer, channel: Channel, (answer, scope, complete): (Answer, usize, bool), want: Answer) {
+    fn check(
+        longest: Answer,
+        channel: Channel,
+        (answer, scope, complete): (Answer, usize, bool),
+        want: Answer,
+    ) {
         let question = Question {
             id: "q".into(),
             action: "tool.call".into(),
-            asked: Asked { complete, ..Asked::default() },
+            asked: Asked {
+                complete,
+                ..Asked::default()
+            },
             because: vec![],
             longest,
             scopes: vec!["this call".into()],
             asker: "test".into(),
         };
-        let reply = Reply { answer, scope, channel };
+        let reply = Reply {
+            answer,
+            scope,
+            channel,
+        };
         assert_eq!(weigh(&question, &reply), want);
     }
 
     #[test]
     fn a_reply_never_outlives_what_policy_and_channel_accept() {
         let elicited = || Channel::Elicitation { client: "c".into() };
-        check(Answer::Remembered, Channel::Terminal, (Answer::Remembered, 0, true), Answer::Remembered);
-        check(Answer::Session, Channel::Terminal, (Answer::Remembered, 0, true), Answer::Session);
-        check(Answer::Once, Channel::Terminal, (Answer::Session, 0, true), Answer::Once);
-        check(Answer::Remembered, elicited(), (Answer::Remembered, 0, true), Answer::Session);
-        check(Answer::Remembered, Channel::Terminal, (Answer::Once, 0, true), Answer::Once);
-        check(Answer::Remembered, Channel::Terminal, (Answer::None, 0, true), Answer::None);
-        check(Answer::Remembered, Channel::Terminal, (Answer::Once, 1, true), Answer::None);
-        check(Answer::Remembered, Channel::Terminal, (Answer::Once, 0, false), Answer::None);
+        check(
+            Answer::Remembered,
+            Channel::Terminal,
+            (Answer::Remembered, 0, true),
+            Answer::Remembered,
+        );
+        check(
+            Answer::Session,
+            Channel::Terminal,
+            (Answer::Remembered, 0, true),
+            Answer::Session,
+        );
+        check(
+            Answer::Once,
+            Channel::Terminal,
+            (Answer::Session, 0, true),
+            Answer::Once,
+        );
+        check(
+            Answer::Remembered,
+            elicited(),
+            (Answer::Remembered, 0, true),
+            Answer::Session,
+        );
+        check(
+            Answer::Remembered,
+            Channel::Terminal,
+            (Answer::Once, 0, true),
+            Answer::Once,
+        );
+        check(
+            Answer::Remembered,
+            Channel::Terminal,
+            (Answer::None, 0, true),
+            Answer::None,
+        );
+        check(
+            Answer::Remembered,
+            Channel::Terminal,
+            (Answer::Once, 1, true),
+            Answer::None,
+        );
+        check(
+            Answer::Remembered,
+            Channel::Terminal,
+            (Answer::Once, 0, false),
+            Answer::None,
+        );
     }
 }

@@ -46,7 +46,9 @@ impl Surroundings {
             temp: env::temp_dir(),
             cwd: env::current_dir().ok(),
             environment: env::vars_os()
-                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+                .filter_map(|(name, value)| {
+                    Some((name.into_string().ok()?, value.into_string().ok()?))
+                })
                 .collect(),
             user: os::user(),
             home,

@@ -41,7 +41,14 @@ const PATH_NAMES: &[&str] = &[
     "new_path",
 ];
 const PATH_ENDS: &[&str] = &[
-    "path", "paths", "_file", "_files", "_dir", "_directory", "_folder", "_root",
+    "path",
+    "paths",
+    "_file",
+    "_files",
+    "_dir",
+    "_directory",
+    "_folder",
+    "_root",
 ];
 /// Longest text that is taken for a path: `PATH_MAX` of Linux.
 const PATH_MAX: usize = 4096;
@@ -92,8 +99,8 @@ fn names_path(leaf: &Leaf<'_>) -> bool {
         .find(|part| part.parse::<usize>().is_err())
         .unwrap_or_default()
         .to_lowercase();
-    let by_name = PATH_NAMES.contains(&own.as_str())
-        || PATH_ENDS.iter().any(|end| own.ends_with(end));
+    let by_name =
+        PATH_NAMES.contains(&own.as_str()) || PATH_ENDS.iter().any(|end| own.ends_with(end));
     // A name such as `source` may also hold a URL, which is judged where it is fetched.
     let url = leaf.text.contains("://") && !leaf.text.starts_with("file://");
     (by_name && !url) || looks_like_path(leaf.text)
@@ -151,7 +158,10 @@ mod tests {
         check(&json!({"path": "a.txt"}), &["path"]);
         check(&json!({"files": ["a", "b"]}), &["files.0", "files.1"]);
         check(&json!({"repoPath": "x"}), &["repoPath"]);
-        check(&json!({"edits": [{"file_path": "x"}]}), &["edits.0.file_path"]);
+        check(
+            &json!({"edits": [{"file_path": "x"}]}),
+            &["edits.0.file_path"],
+        );
         check(&json!({"anything": "/etc/passwd"}), &["anything"]);
         check(&json!({"q": "src/../../x"}), &["q"]);
         check(&json!({"uri": "file:///etc/passwd"}), &["uri"]);

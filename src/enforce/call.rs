@@ -10,8 +10,7 @@ use crate::clean;
 use crate::decision::{Decision, DecisionError, Denial, Permit};
 use crate::digest::Digest;
 use crate::protocol::json::Json;
-use crate::protocol::schema;
-use crate::protocol::tools::OfferedTool;
+use crate::protocol::schema::{self, ResultCheck};
 use crate::request::{Agent, CallTool};
 use crate::transport::{CallError as UpstreamError, CallOptions};
 
@@ -20,6 +19,7 @@ use super::line::Line;
 use super::present;
 use super::reply;
 use super::server::Server;
+use super::tool::Tool;
 
 /// Why a call has no result.
 #[derive(Debug)]
@@ -65,14 +65,14 @@ impl From<DecisionError> for CallError {
 pub(crate) fn action(
     line: &Line,
     server: &Server,
-    tool: &OfferedTool,
+    tool: &Tool,
     arguments: &Json,
 ) -> Result<CallTool, CallError> {
     let exact = arguments.to_value();
     if exact.inexact > 0 {
         return Err(CallError::Inexact);
     }
-    let valid = schema::fits(tool, &exact.value);
+    let valid = tool.takes(arguments);
     let facts = server.tool_facts(tool);
     let base = server.cwd();
     Ok(describe(line, (facts, valid), exact.value, base))
@@ -103,12 +103,12 @@ pub(crate) fn describe(
 pub(crate) async fn call(
     line: &Line,
     agent: &Agent,
-    (server, tool): (&Server, &OfferedTool),
+    (server, tool): (&Server, &Tool),
     arguments: &Json,
     options: CallOptions,
 ) -> Result<Json, CallError> {
     let mut action = action(line, server, tool, arguments)?;
-    action.calls_this_session = server.count_call(&tool.name);
+    action.calls_this_session = server.count_call(tool.name());
     let run = line.run();
     let asked = action.clone();
     let asking = line.asking(agent, &run);
@@ -130,7 +130,7 @@ pub(crate) async fn call(
 async fn spend(
     line: &Line,
     permit: Permit<CallTool>,
-    (server, tool): (&Server, &OfferedTool),
+    (server, tool): (&Server, &Tool),
     options: CallOptions,
 ) -> Result<Json, CallError> {
     let (action, seq) = line.point.redeem(permit).map_err(CallError::Denied)?;
@@ -147,7 +147,10 @@ async fn spend(
     let (result, details) = match &answer {
         Ok(result) if reply::is_error(result) => ("tool-error", json!({})),
         Ok(result) => ("done", json!({"text_chars": reply::text_of(result).len()})),
-        Err(error) => (error.word(), json!({"error": clean::mask(&clean::line(&error.to_string(), 500))})),
+        Err(error) => (
+            error.word(),
+            json!({"error": clean::mask(&clean::line(&error.to_string(), 500))}),
+        ),
     };
     let outcome = EventKind::Outcome(Outcome {
         of: seq,
@@ -162,13 +165,15 @@ async fn spend(
 }
 
 /// The reply as the model gets it.
-fn finish(raw: Json, tool: &OfferedTool) -> Json {
-    let misfit = (!reply::is_error(&raw))
-        .then(|| schema::output_problem(tool, &raw))
-        .flatten();
-    let (mut result, _) = reply::clean_result(raw, reply::TEXT_MAX);
-    if let Some(problem) = misfit {
-        reply::demote(&mut result, &problem);
+fn finish(raw: Json, tool: &Tool) -> Json {
+    let check = tool.check_result(&raw);
+    let (result, _) = reply::clean_result(raw, reply::TEXT_MAX);
+    match check {
+        ResultCheck::Pass => result,
+        ResultCheck::Unknown(why) => {
+            tracing::info!(tool = tool.name(), "the result cannot be checked: {why}");
+            result
+        }
+        ResultCheck::Wrong(why) => schema::told_as_text(result, &clean::line(&why, 300)),
     }
-    result
 }

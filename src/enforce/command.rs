@@ -48,8 +48,11 @@ pub(crate) fn prepare(line: &Line, command: &Command) -> Result<PreparedCommand,
     let ground = &line.ground;
     let artefact = code::find(ground, (&command.program, &command.args), &ground.cwd)
         .map_err(StartError::Program)?;
-    let private = Private::plan(&ground.cache, &format!("run/{}", artefact.program.display()))
-        .map_err(|error| StartError::Path(format!("private folders: {error}")))?;
+    let private = Private::plan(
+        &ground.cache,
+        &format!("run/{}", artefact.program.display()),
+    )
+    .map_err(|error| StartError::Path(format!("private folders: {error}")))?;
     let wanted = wanted(line, command, &artefact);
     let (grant, wishes) = terms::terms(ground, &wanted, &private);
     let launch = Launch {
@@ -63,7 +66,8 @@ pub(crate) fn prepare(line: &Line, command: &Command) -> Result<PreparedCommand,
         .map_err(StartError::Plan)?
         .confinement()
         .clone();
-    let (risks, warnings) = config::command_warnings(&command.program, &command.args, &ground.places.home);
+    let (risks, warnings) =
+        config::command_warnings(&command.program, &command.args, &ground.places.home);
     let fingerprint = fingerprint(&launch, command, &artefact);
     let path = launch.program.to_string_lossy().into_owned();
     let action = RunCommand {
@@ -130,11 +134,7 @@ fn fingerprint(launch: &Launch, command: &Command, artefact: &Artefact) -> Diges
 }
 
 /// Runs a command and waits for its end.
-pub(crate) async fn run(
-    line: &Line,
-    agent: &Agent,
-    command: &Command,
-) -> Result<Exit, StartError> {
+pub(crate) async fn run(line: &Line, agent: &Agent, command: &Command) -> Result<Exit, StartError> {
     let prepared = prepare(line, command)?;
     let run = line.run();
     let (asked, warnings) = (prepared.action.clone(), prepared.warnings.clone());
@@ -179,11 +179,7 @@ async fn spend(
     ended
 }
 
-async fn confined(
-    line: &Line,
-    action: &RunCommand,
-    private: &Private,
-) -> Result<Exit, StartError> {
+async fn confined(line: &Line, action: &RunCommand, private: &Private) -> Result<Exit, StartError> {
     private
         .make()
         .map_err(|error| StartError::Path(format!("private folders: {error}")))?;

@@ -20,7 +20,9 @@ use crate::request::{
     Agent, LedgerError, Pin, PinKind, PinRecord, ProgramFacts, ServerFacts, StartServer, Transport,
 };
 use crate::sandbox::{self, Confined, PlanError, SpawnError, Stdio};
-use crate::transport::{CallError as UpstreamError, ClientInfo, CloseHook, Upstream, UpstreamEvents};
+use crate::transport::{
+    CallError as UpstreamError, ClientInfo, CloseHook, Upstream, UpstreamEvents,
+};
 
 use super::code;
 use super::line::Line;
@@ -138,7 +140,10 @@ pub(crate) fn prepare(line: &Line, definition: &ServerDefinition) -> Result<Prep
         &confinement,
     );
     let started = config::started(definition.command(), &definition.args());
-    let warnings = warnings.into_iter().chain(artefact.warnings.clone()).collect();
+    let warnings = warnings
+        .into_iter()
+        .chain(artefact.warnings.clone())
+        .collect();
     let view = StartView {
         origin: definition.origin.to_string(),
         env_names: definition.env.keys().cloned().collect(),
@@ -287,13 +292,15 @@ pub(crate) async fn start(
     keep_pins(line, &prepared)?;
     let (confined, seq) = launch(line, permit, &prepared.private).await?;
     let (server, events) = connect(line, definition, prepared, (confined, seq), limit).await?;
-    tools::review(line, agent, &server).await.map_err(|error| match error {
-        tools::ReviewError::Decision(error) => StartError::Decision(error),
-        tools::ReviewError::Upstream(error) => StartError::Handshake {
-            stderr: server.upstream.stderr_tail(),
-            error,
-        },
-    })?;
+    tools::review(line, agent, &server)
+        .await
+        .map_err(|error| match error {
+            tools::ReviewError::Decision(error) => StartError::Decision(error),
+            tools::ReviewError::Upstream(error) => StartError::Handshake {
+                stderr: server.upstream.stderr_tail(),
+                error,
+            },
+        })?;
     Ok((server, events))
 }
 

@@ -11,7 +11,9 @@ mod private;
 pub(crate) mod reply;
 mod server;
 mod terms;
+mod tool;
 pub(crate) mod tools;
 
 pub(crate) use line::{Ground, Line};
 pub(crate) use server::{Server, ToolBook};
+pub(crate) use tool::Tool;

@@ -78,18 +78,27 @@ impl Sheet {
         let of = |pick: fn(&Wish) -> Option<&str>| -> Vec<String> {
             wishes.iter().filter_map(pick).map(str::to_owned).collect()
         };
-        self.lines("reads", &of(|wish| match wish {
-            Wish::Read(path) => Some(&path.text),
-            _ => None,
-        }));
-        self.lines("writes", &of(|wish| match wish {
-            Wish::Write(path) => Some(&path.text),
-            _ => None,
-        }));
-        self.lines("unix sockets", &of(|wish| match wish {
-            Wish::Socket(path) => Some(&path.text),
-            _ => None,
-        }));
+        self.lines(
+            "reads",
+            &of(|wish| match wish {
+                Wish::Read(path) => Some(&path.text),
+                _ => None,
+            }),
+        );
+        self.lines(
+            "writes",
+            &of(|wish| match wish {
+                Wish::Write(path) => Some(&path.text),
+                _ => None,
+            }),
+        );
+        self.lines(
+            "unix sockets",
+            &of(|wish| match wish {
+                Wish::Socket(path) => Some(&path.text),
+                _ => None,
+            }),
+        );
         let network = match grant.network {
             Network::None => "none",
             Network::Whole => "the whole network: data can leave this machine",
@@ -148,7 +157,11 @@ pub(crate) fn start(start: &StartServer, view: &StartView) -> Asked {
     sheet.line("defined in", &view.origin);
     let (package, version) = &start.package;
     if !package.is_empty() {
-        let version = if version.is_empty() { "no pinned version" } else { version };
+        let version = if version.is_empty() {
+            "no pinned version"
+        } else {
+            version
+        };
         sheet.line("package", &format!("{package} ({version})"));
     }
     sheet.lines("environment", &view.env_names);

@@ -85,30 +85,6 @@ pub(crate) fn clean_strings(value: &mut Json) {
     }
 }
 
-/// A result whose structured content does not match what the tool declares: it reaches the model as
-/// text with a warning, so that the true answer is not lost.
-pub(crate) fn demote(result: &mut Json, problem: &str) {
-    let Some(members) = result.as_object_mut() else {
-        return;
-    };
-    let Some(structured) = members.remove("structuredContent") else {
-        return;
-    };
-    let mut text = format!(
-        "[Creance: the structured result does not match the tool's output schema ({}); it follows as text.]\n",
-        clean::line(problem, 300)
-    );
-    structured.write_to(&mut text);
-    let block = Json::object([
-        ("type", Json::String("text".to_owned())),
-        ("text", Json::String(text)),
-    ]);
-    match members.get_mut("content") {
-        Some(Json::Array(blocks)) => blocks.push(block),
-        _ => members.insert("content", Json::Array(vec![block])),
-    }
-}
-
 /// The text of a result, blocks joined by line ends; other blocks become a short note.
 pub(crate) fn text_of(result: &Json) -> String {
     let blocks = result
@@ -118,7 +94,10 @@ pub(crate) fn text_of(result: &Json) -> String {
     let texts: Vec<String> = blocks
         .iter()
         .map(|block| {
-            let kind = block.get("type").and_then(Json::as_str).unwrap_or("unknown");
+            let kind = block
+                .get("type")
+                .and_then(Json::as_str)
+                .unwrap_or("unknown");
             match (kind, block.get("text").and_then(Json::as_str)) {
                 ("text", Some(text)) => text.to_owned(),
                 _ => format!("[{}]", clean::line(kind, 40)),
@@ -136,10 +115,10 @@ pub(crate) fn is_error(result: &Json) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol;
+    use crate::protocol::json;
 
     fn check(result: &str, want: &str) {
-        let json = protocol::json::read(result.as_bytes()).unwrap().json;
+        let json = json::read(result.as_bytes()).unwrap().json;
         let (cleaned, _) = clean_result(json, 10);
         let mut text = String::new();
         cleaned.write_to(&mut text);
@@ -164,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_cut_is_said() {
-        let json = protocol::json::read(
+        let json = json::read(
             b"{\"content\":[{\"type\":\"text\",\"text\":\"0123456789abc\"},{\"type\":\"text\",\"text\":\"de\"}]}",
         )
         .unwrap()

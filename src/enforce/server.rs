@@ -2,25 +2,25 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio::sync::Mutex;
 
 use crate::config::ServerDefinition;
 use crate::grant::Confinement;
-use crate::protocol::tools::OfferedTool;
 use crate::request::{Pin, ServerFacts, ServerId, ToolFacts};
 use crate::sandbox::{Confined, Exit};
 use crate::transport::{ServerHello, Upstream};
 
 use super::private::Private;
+use super::tool::Tool;
 
 /// The tools of a server, as reviewed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ToolBook {
     /// In use.
-    pub(crate) offered: Vec<Arc<OfferedTool>>,
+    pub(crate) offered: Vec<Arc<Tool>>,
     /// Held back until a person agrees, or set aside, with the reason.
     pub(crate) left_out: Vec<(String, String)>,
     /// The whole list against what was agreed to.
@@ -71,12 +71,12 @@ impl Server {
     }
 
     /// The facts of one of its tools.
-    pub(crate) fn tool_facts(&self, tool: &OfferedTool) -> ToolFacts {
+    pub(crate) fn tool_facts(&self, tool: &Tool) -> ToolFacts {
         ToolFacts {
             server: self.facts(),
-            name: tool.name.clone(),
-            digest: tool.digest,
-            claims: tool.claims,
+            name: tool.offered.name.clone(),
+            digest: tool.offered.digest,
+            claims: tool.offered.claims,
         }
     }
 

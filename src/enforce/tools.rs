@@ -10,13 +10,15 @@ use crate::clean;
 use crate::decision::{Decision, DecisionError, Permit};
 use crate::digest::Digest;
 use crate::protocol::json::Json;
-use crate::protocol::tools::{LISTED_MAX, OfferedTool, ToolsDiff};
+use crate::protocol::names;
+use crate::protocol::tools::{LISTED_MAX, ToolsDiff};
 use crate::request::{Agent, LedgerError, Pin, PinKind, PinRecord, ReviewTools};
 use crate::transport::{CallError as UpstreamError, ServerTools};
 
 use super::line::Line;
 use super::present::{self, ToolView};
 use super::server::{Server, ToolBook};
+use super::tool::Tool;
 
 /// How long listing may take.
 const LIST_LIMIT: Duration = Duration::from_secs(30);
@@ -53,23 +55,25 @@ impl From<LedgerError> for ReviewError {
 
 /// A list against what was agreed to.
 struct Compared {
-    tools: Vec<Arc<OfferedTool>>,
+    tools: Vec<Arc<Tool>>,
     aside: Vec<(String, String)>,
     digest: Digest,
     known: Option<PinRecord>,
 }
 
 impl Compared {
-    fn unchanged(&self, tool: &OfferedTool) -> bool {
+    fn unchanged(&self, tool: &Tool) -> bool {
         let parts = self.known.as_ref().map(|known| &known.parts);
-        parts.is_some_and(|parts| parts.get(&tool.name) == Some(&tool.digest))
+        parts.is_some_and(|parts| parts.get(tool.name()) == Some(&tool.offered.digest))
     }
 
     fn diff(&self) -> ToolsDiff {
         let known = self.known.iter().flat_map(|known| &known.parts);
         ToolsDiff::between(
             known.map(|(name, digest)| (name.as_str(), *digest)),
-            self.tools.iter().map(|tool| (tool.name.as_str(), tool.digest)),
+            self.tools
+                .iter()
+                .map(|tool| (tool.name(), tool.offered.digest)),
         )
     }
 }
@@ -94,7 +98,12 @@ pub(crate) async fn review(line: &Line, agent: &Agent, server: &Server) -> Resul
         .filter(|tool| compared.unchanged(tool))
         .cloned()
         .collect();
-    server.set_tools(book(&compared, &held, Pin::Matched, "waits for a person's answer"));
+    server.set_tools(book(
+        &compared,
+        &held,
+        Pin::Matched,
+        "waits for a person's answer",
+    ));
     let (action, views) = question(server, &compared);
     let run = line.run();
     let asked = action.clone();
@@ -127,7 +136,7 @@ fn adopt(
     let parts: BTreeMap<String, Digest> = compared
         .tools
         .iter()
-        .map(|tool| (tool.name.clone(), tool.digest))
+        .map(|tool| (tool.name().to_owned(), tool.offered.digest))
         .collect();
     line.point.ledger().set_pin(
         PinKind::Tools,
@@ -155,18 +164,24 @@ fn compare(line: &Line, server: &Server, list: ServerTools) -> Result<Compared, 
         .collect();
     aside.extend(list.fault.map(|fault| ("(list)".to_owned(), fault)));
     Ok(Compared {
-        tools: list.list.offered().cloned().map(Arc::new).collect(),
+        tools: list
+            .list
+            .offered()
+            .cloned()
+            .map(Tool::new)
+            .map(Arc::new)
+            .collect(),
         aside,
         digest: list.list.digest(),
         known,
     })
 }
 
-fn book(compared: &Compared, offered: &[Arc<OfferedTool>], pin: Pin, why: &str) -> ToolBook {
+fn book(compared: &Compared, offered: &[Arc<Tool>], pin: Pin, why: &str) -> ToolBook {
     let offered: Vec<_> = offered.iter().take(LISTED_MAX).cloned().collect();
     let mut left_out = compared.aside.clone();
     for tool in &compared.tools {
-        if offered.iter().any(|kept| kept.name == tool.name) {
+        if offered.iter().any(|kept| kept.name() == tool.name()) {
             continue;
         }
         let why = if why.is_empty() {
@@ -174,7 +189,7 @@ fn book(compared: &Compared, offered: &[Arc<OfferedTool>], pin: Pin, why: &str) 
         } else {
             why.to_owned()
         };
-        left_out.push((tool.name.clone(), why));
+        left_out.push((tool.name().to_owned(), why));
     }
     ToolBook {
         offered,
@@ -185,30 +200,29 @@ fn book(compared: &Compared, offered: &[Arc<OfferedTool>], pin: Pin, why: &str) 
 
 /// The request about a list, and what a person sees of each new or changed tool.
 fn question(server: &Server, compared: &Compared) -> (ReviewTools, Vec<ToolView>) {
-    let skeletons = skeletons(&compared.tools);
+    let alike = names::lookalikes(compared.tools.iter().map(|tool| tool.name()));
     let mut flags: BTreeSet<String> = BTreeSet::new();
     let mut views = Vec::new();
     for tool in &compared.tools {
         if compared.unchanged(tool) {
             continue;
         }
-        let mut text = String::new();
-        tool.raw.write_to(&mut text);
         let mut notes = Vec::new();
-        for string in strings(&tool.raw) {
+        for string in strings(&tool.offered.raw) {
             for flag in clean::flags(string) {
                 flags.insert(flag.name().to_owned());
                 notes.push(flag.sentence());
             }
         }
-        if let Some(twin) = look_alike(tool, &skeletons) {
+        for (first, _) in alike.iter().filter(|(_, name)| *name == tool.name()) {
             flags.insert("look-alike".to_owned());
+            let twin = clean::line(first, 120);
             notes.push(format!("its name looks like that of the tool {twin}"));
         }
         notes.sort();
         notes.dedup();
         views.push(ToolView {
-            name: tool.name.clone(),
+            name: tool.name().to_owned(),
             text: shown(tool),
             notes,
         });
@@ -227,13 +241,14 @@ fn question(server: &Server, compared: &Compared) -> (ReviewTools, Vec<ToolView>
 }
 
 /// The tool as its server describes it: description first, then everything else.
-fn shown(tool: &OfferedTool) -> String {
+fn shown(tool: &Tool) -> String {
     let description = tool
+        .offered
         .raw
         .get("description")
         .and_then(Json::as_str)
         .unwrap_or("(no description)");
-    let mut rest = tool.raw.clone();
+    let mut rest = tool.offered.raw.clone();
     if let Some(members) = rest.as_object_mut() {
         members.remove("description");
         members.remove("name");
@@ -254,19 +269,4 @@ fn strings(json: &Json) -> Vec<&str> {
             .collect(),
         Json::Null | Json::Bool(_) | Json::Number(_) => Vec::new(),
     }
-}
-
-fn skeletons(tools: &[Arc<OfferedTool>]) -> Vec<(String, String)> {
-    tools
-        .iter()
-        .map(|tool| (clean::skeleton(&tool.name), tool.name.clone()))
-        .collect()
-}
-
-fn look_alike(tool: &OfferedTool, skeletons: &[(String, String)]) -> Option<String> {
-    let own = clean::skeleton(&tool.name);
-    skeletons
-        .iter()
-        .find(|(skeleton, name)| *skeleton == own && *name != tool.name)
-        .map(|(_, name)| clean::line(name, 120))
 }

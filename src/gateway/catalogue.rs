@@ -5,21 +5,25 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::clean;
-use crate::enforce::{Line, Server, call, reply};
+use crate::enforce::{Line, Server, Tool, call, reply};
 use crate::protocol::json::{Json, Object};
-use crate::protocol::names;
-use crate::protocol::tools::OfferedTool;
-use crate::request::{Action, Agent, ServerId};
+use crate::protocol::names::{self, NameMode, Renamed};
+use crate::request::{Action, Agent};
 
 use super::member::Member;
+
+/// Room that is left for the client's own prefix, such as `mcp__creance__`.
+const CLIENT_PREFIX: usize = 14;
 
 /// One tool as it is offered.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) name: String,
+    /// Why its name has a hash, where it has one; to be said.
+    pub(crate) renamed: Option<Renamed>,
     pub(crate) member: Arc<Member>,
     pub(crate) server: Arc<Server>,
-    pub(crate) tool: Arc<OfferedTool>,
+    pub(crate) tool: Arc<Tool>,
 }
 
 /// All tools, as they are now.
@@ -33,8 +37,8 @@ pub(crate) struct Catalogue {
 impl Catalogue {
     /// Gathers the tools of all connected servers. Names depend on server and tool alone, so they
     /// stay the same after a restart and in any order of configuration.
-    pub(crate) fn gather(&self, members: &[Arc<Member>], mode: names::Mode) -> Self {
-        let mut found: Vec<(Arc<Member>, Arc<Server>, Arc<OfferedTool>)> = Vec::new();
+    pub(crate) fn gather(&self, members: &[Arc<Member>], mode: NameMode) -> Self {
+        let mut found: Vec<(Arc<Member>, Arc<Server>, Arc<Tool>)> = Vec::new();
         for member in members {
             let Some(server) = member.server() else {
                 continue;
@@ -43,16 +47,16 @@ impl Catalogue {
                 found.push((Arc::clone(member), Arc::clone(&server), tool));
             }
         }
-        let known: Vec<(&ServerId, &str)> = found
+        let pairs = found
             .iter()
-            .map(|(member, _, tool)| (member.id(), tool.name.as_str()))
+            .map(|(member, _, tool)| (member.id().clone(), tool.name().to_owned()))
             .collect();
-        let exposed = names::expose(mode, &known);
-        let entries: Vec<Entry> = exposed
+        let entries: Vec<Entry> = names::expose(mode, CLIENT_PREFIX, pairs)
             .into_iter()
             .zip(found)
-            .map(|(name, (member, server, tool))| Entry {
-                name,
+            .map(|(exposed, (member, server, tool))| Entry {
+                name: exposed.name,
+                renamed: exposed.renamed,
                 member,
                 server,
                 tool,
@@ -105,7 +109,7 @@ fn hopeless(line: &Line, agent: &Agent, entry: &Entry) -> bool {
 /// One item of `tools/list`: the server's own, with our name, marked and cleaned.
 fn item(entry: &Entry) -> Json {
     let server = clean::line(&entry.member.id().name, 80);
-    let mut item = entry.tool.raw.clone();
+    let mut item = entry.tool.offered.raw.clone();
     reply::clean_strings(&mut item);
     let Some(members) = item.as_object_mut() else {
         return item;
@@ -113,6 +117,7 @@ fn item(entry: &Entry) -> Json {
     members.insert("name", Json::String(entry.name.clone()));
     let description = entry
         .tool
+        .offered
         .raw
         .get("description")
         .and_then(Json::as_str)

@@ -91,12 +91,7 @@ async fn find(gateway: &Gateway, name: &str) -> Result<Entry, Result<Json, RpcEr
     ))))
 }
 
-fn options(
-    gateway: &Gateway,
-    entry: &Entry,
-    token: Option<Json>,
-    cancel: Cancel,
-) -> CallOptions {
+fn options(gateway: &Gateway, entry: &Entry, token: Option<Json>, cancel: Cancel) -> CallOptions {
     let timeout = Duration::from_millis(entry.member.definition.timeout_ms);
     let wire = gateway.client().wire().clone();
     let progress = match token {

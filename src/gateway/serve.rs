@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use crate::enforce::Line;
 use crate::protocol::json::{Json, Object};
 use crate::protocol::mcp::{ClientHello, Revision};
-use crate::protocol::names;
+use crate::protocol::names::NameMode;
 use crate::protocol::rpc::{Id, METHOD_NOT_FOUND, Notification, Request, RpcError};
 use crate::transport::{Cancel, Inbox, Incoming};
 
@@ -22,7 +22,7 @@ use super::{pipeline, status};
 /// What of the configuration concerns the gateway.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
-    pub(crate) names: names::Mode,
+    pub(crate) names: NameMode,
     pub(crate) start_timeout_ms: u64,
 }
 
@@ -151,9 +151,7 @@ impl Gateway {
 
     fn list(&self) -> Json {
         self.begin();
-        let mut items = self
-            .catalogue()
-            .list(&self.line, &self.client.agent());
+        let mut items = self.catalogue().list(&self.line, &self.client.agent());
         items.push(status::item());
         Json::object([("tools", Json::Array(items))])
     }
@@ -179,7 +177,9 @@ impl Gateway {
             "notifications/initialized" => self.begin(),
             "notifications/cancelled" => {
                 let params = note.params.as_ref();
-                let id = params.and_then(|p| p.get("requestId")).and_then(Id::from_json);
+                let id = params
+                    .and_then(|p| p.get("requestId"))
+                    .and_then(Id::from_json);
                 let cancel = id.and_then(|id| self.lock_calls().get(&id).cloned());
                 if let Some(cancel) = cancel {
                     cancel.cancel("the client no longer wants it");
@@ -208,7 +208,10 @@ impl Gateway {
     pub(super) fn tools_changed(&self) {
         {
             // Gathered under the lock: a slower gatherer must not put back older tools.
-            let mut catalogue = self.catalogue.write().unwrap_or_else(PoisonError::into_inner);
+            let mut catalogue = self
+                .catalogue
+                .write()
+                .unwrap_or_else(PoisonError::into_inner);
             *catalogue = Arc::new(catalogue.gather(&self.members, self.settings.names));
         }
         if !self.is_closing() {

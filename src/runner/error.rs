@@ -49,6 +49,12 @@ impl Error {
         }
     }
 
+    /// An error of a program that uses this library, for one way of reporting.
+    #[must_use]
+    pub fn message(kind: ErrorKind, text: &str) -> Self {
+        Self::new(kind, text)
+    }
+
     pub(crate) fn caused(
         kind: ErrorKind,
         message: impl Into<String>,

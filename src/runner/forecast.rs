@@ -10,8 +10,8 @@ use crate::digest::Digest;
 use crate::enforce::{Line, call, launch};
 use crate::policy::{Explanation, PolicyOutcome, VerdictPart};
 use crate::request::{
-    Action, Agent, Answer, Because, CallTool, DenyAll, Pin, PinKind, StartServer,
-    ToolClaims, ToolFacts, Trigger,
+    Action, Agent, Answer, Because, CallTool, DenyAll, Pin, PinKind, StartServer, ToolClaims,
+    ToolFacts, Trigger,
 };
 
 use super::error::{Error, ErrorKind};
@@ -145,15 +145,24 @@ impl Workspace {
             .map_err(|e| Error::caused(ErrorKind::Io, e.to_string(), e))?;
         let digest = pinned.as_ref().and_then(|pin| pin.parts.get(tool).copied());
         if digest.is_none() {
-            notes.push("this tool was never listed here, so no answer on file can match".to_owned());
+            notes
+                .push("this tool was never listed here, so no answer on file can match".to_owned());
         }
         let mut facts = start.server.clone();
-        facts.tools_pin = if pinned.is_some() { Pin::Matched } else { Pin::Unpinned };
+        facts.tools_pin = if pinned.is_some() {
+            Pin::Matched
+        } else {
+            Pin::Unpinned
+        };
         if start.first_time || start.config_changed {
             notes.push("the server itself still has to be agreed to".to_owned());
         }
         // A running server has been agreed to.
-        facts.pin = if start.artefact.is_some() { Pin::Matched } else { Pin::Unpinned };
+        facts.pin = if start.artefact.is_some() {
+            Pin::Matched
+        } else {
+            Pin::Unpinned
+        };
         let tool = ToolFacts {
             server: facts,
             name: tool.to_owned(),

@@ -184,11 +184,7 @@ impl Workspace {
     ///
     /// # Errors
     /// When the audit log or the pins cannot be used.
-    pub fn session(
-        &self,
-        approver: Arc<dyn Approver>,
-        trigger: Trigger,
-    ) -> Result<Session, Error> {
+    pub fn session(&self, approver: Arc<dyn Approver>, trigger: Trigger) -> Result<Session, Error> {
         self.policies.checked()?;
         let line = self.line(approver, trigger)?;
         Ok(Session::new(Arc::new(line), self.cli_agent()))

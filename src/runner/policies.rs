@@ -1,7 +1,7 @@
 //! Policies from their folders to one checked store, and what is said about files that cannot be used.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::clean;
 use crate::disk::{self, PolicyFolder};
@@ -44,10 +44,7 @@ impl Policies {
         let found = disk::read_policies(folders);
         let mut reading = Reading::default();
         for ignored in &found.ignored {
-            reading.say(
-                false,
-                format!("{}: ignored: {}", ignored.file, ignored.why),
-            );
+            reading.say(false, format!("{}: ignored: {}", ignored.file, ignored.why));
         }
         for file in found.files {
             match file.text {
@@ -60,6 +57,21 @@ impl Policies {
             }
         }
         reading.finish()
+    }
+
+    /// Reads the `.cedar` files of a folder as the user's layer.
+    ///
+    /// # Errors
+    /// When there is no such folder.
+    pub fn of_folder(folder: impl AsRef<Path>) -> Result<Self, Error> {
+        let folder = folder.as_ref().to_path_buf();
+        if folder.is_dir() {
+            return Ok(Self::read(&[PolicyFolder::User(folder)]));
+        }
+        Err(Error::new(
+            ErrorKind::Policy,
+            format!("no policy folder `{}`", folder.display()),
+        ))
     }
 
     /// The store, or the error of a command that cannot work without the whole store.
@@ -97,7 +109,11 @@ impl Reading {
 
     /// A file of the project costs only itself; any other that is broken costs the store.
     fn unreadable(&mut self, layer: Layer, file: &str, why: &str) {
-        let left_out = if layer == Layer::Project { "left out: " } else { "" };
+        let left_out = if layer == Layer::Project {
+            "left out: "
+        } else {
+            ""
+        };
         self.say(layer != Layer::Project, format!("{file}: {left_out}{why}"));
     }
 
@@ -155,14 +171,6 @@ impl PolicySet {
     /// # Errors
     /// When a file cannot be read or a policy is refused; the error names file, line and way out.
     pub fn load(folder: impl AsRef<Path>) -> Result<Self, Error> {
-        let folder: PathBuf = folder.as_ref().to_path_buf();
-        if !folder.is_dir() {
-            return Err(Error::new(
-                ErrorKind::Policy,
-                format!("no policy folder `{}`", folder.display()),
-            ));
-        }
-        let policies = Policies::read(&[PolicyFolder::User(folder)]);
-        policies.checked().cloned()
+        Policies::of_folder(folder)?.checked().cloned()
     }
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::audit::EventKind;
 use crate::config::ToolNames;
 use crate::gateway::{Client, Elicitation, Gateway, Member, Settings};
-use crate::protocol::names;
+use crate::protocol::names::NameMode;
 use crate::request::{Approver, Trigger};
 use crate::terminal::{ApprovalSocket, Broker};
 use crate::transport::{self, Downstream};
@@ -24,9 +24,9 @@ impl Workspace {
     /// When the audit log, the pins or the standard streams cannot be used.
     pub async fn serve(&self) -> Result<(), Error> {
         let mode = match self.settings.tool_names() {
-            ToolNames::Server => names::Mode::Server,
-            ToolNames::Mcp => names::Mode::Mcp,
-            ToolNames::Plain => names::Mode::Plain,
+            ToolNames::Server => NameMode::Server,
+            ToolNames::Mcp => NameMode::Mcp,
+            ToolNames::Plain => NameMode::Plain,
         };
         let members = self.servers.iter().cloned().map(Member::new).collect();
         self.serve_members(members, mode, self.problems.clone())
@@ -39,14 +39,14 @@ impl Workspace {
     /// As [`Workspace::serve`].
     pub async fn serve_one(&self, spec: ServerSpec) -> Result<(), Error> {
         let member = Member::new(spec.into_definition());
-        self.serve_members(vec![member], names::Mode::Plain, Vec::new())
+        self.serve_members(vec![member], NameMode::Plain, Vec::new())
             .await
     }
 
     async fn serve_members(
         &self,
         members: Vec<Member>,
-        mode: names::Mode,
+        mode: NameMode,
         problems: Vec<String>,
     ) -> Result<(), Error> {
         let (wire, inbox) = Downstream::connect(transport::stdin(), transport::stdout());

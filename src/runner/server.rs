@@ -6,10 +6,9 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 
 use crate::clean;
-use crate::enforce::{Line, Server, call, reply, tools};
+use crate::enforce::{Line, Server, Tool, call, reply, tools};
 use crate::grant::Confinement;
 use crate::protocol::json::Json;
-use crate::protocol::tools::OfferedTool;
 use crate::request::Agent;
 use crate::transport::{CallOptions, UpstreamEvent, UpstreamEvents};
 
@@ -103,7 +102,7 @@ impl RunningServer {
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<ToolReply, Error> {
         self.catch_up().await?;
         let book = self.server.tools();
-        let Some(found) = book.offered.iter().find(|offered| offered.name == tool) else {
+        let Some(found) = book.offered.iter().find(|offered| offered.name() == tool) else {
             return Err(self.missing(tool, &book.left_out));
         };
         let limit = std::time::Duration::from_millis(self.server.definition.timeout_ms);
@@ -155,12 +154,17 @@ impl RunningServer {
     }
 }
 
-fn summary(server: &str, tool: &OfferedTool) -> ToolSummary {
-    let description = tool.raw.get("description").and_then(Json::as_str);
-    let mut schema = tool.raw.get("inputSchema").cloned().unwrap_or(Json::Null);
+fn summary(server: &str, tool: &Tool) -> ToolSummary {
+    let description = tool.offered.raw.get("description").and_then(Json::as_str);
+    let mut schema = tool
+        .offered
+        .raw
+        .get("inputSchema")
+        .cloned()
+        .unwrap_or(Json::Null);
     reply::clean_strings(&mut schema);
     ToolSummary {
-        name: tool.name.clone(),
+        name: tool.name().to_owned(),
         description: clean::description(server, description.unwrap_or_default()),
         input_schema: schema.to_value().value,
     }

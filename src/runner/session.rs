@@ -70,7 +70,11 @@ impl Session {
     pub async fn decide<A: Action>(&self, action: A, asked: Asked) -> Result<Decision<A>, Error> {
         let run = self.line.run();
         let asking = self.line.asking(&self.agent, &run);
-        Ok(self.line.point.decide(asking, action, move || asked).await?)
+        Ok(self
+            .line
+            .point
+            .decide(asking, action, move || asked)
+            .await?)
     }
 }
 
@@ -101,4 +105,3 @@ impl From<call::CallError> for Error {
         }
     }
 }
-

@@ -23,7 +23,7 @@ impl ServerSpec {
     #[must_use]
     pub fn stdio(name: impl Into<String>, program: impl Into<String>) -> Self {
         let id = ServerId::new(Source::User, name);
-        let origin = Origin::of_file("(embedding program)");
+        let origin = Origin::of_file(PathBuf::from("(embedding program)"));
         Self {
             definition: ServerDefinition::new(id, origin, Text::plain(program)),
         }

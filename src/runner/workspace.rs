@@ -253,8 +253,7 @@ fn surroundings(options: &WorkspaceOptions) -> Surroundings {
 
 fn policy_folders(folders: &Folders, org: Option<&Path>, ground: &Ground) -> Vec<PolicyFolder> {
     let org = org.map(|org| PolicyFolder::Org(org.join("policies")));
-    let project = (ground.project.as_ref())
-        .map(|root| PolicyFolder::Project(root.clone()));
+    let project = (ground.project.as_ref()).map(|root| PolicyFolder::Project(root.clone()));
     org.into_iter()
         .chain([PolicyFolder::User(folders.policies())])
         .chain(project)
@@ -268,7 +267,10 @@ fn ground(
 ) -> Result<Ground, Error> {
     let resolve = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let cwd = surroundings.cwd.as_deref().map(resolve).ok_or_else(|| {
-        Error::new(ErrorKind::Io, "the working folder cannot be found; it may have been removed")
+        Error::new(
+            ErrorKind::Io,
+            "the working folder cannot be found; it may have been removed",
+        )
     })?;
     let home = surroundings.home.as_deref().map(resolve);
     let project = disk::project_root(&cwd, home.as_deref());
@@ -281,7 +283,11 @@ fn ground(
     let places = Places {
         home: home.as_deref().map(text).unwrap_or_default(),
         project: project.as_deref().map(text),
-        temp: vec!["/tmp".to_owned(), "/var/tmp".to_owned(), text(&resolve(&surroundings.temp))],
+        temp: vec![
+            "/tmp".to_owned(),
+            "/var/tmp".to_owned(),
+            text(&resolve(&surroundings.temp)),
+        ],
         cache: surroundings
             .cache_home
             .iter()

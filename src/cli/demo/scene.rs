@@ -56,7 +56,10 @@ impl Scene {
         }
         fs::write(scene.secret(), "a planted secret key")?;
         fs::write(scene.project().join(".git/config"), "[core]\n")?;
-        fs::write(scene.home().join(".config/creance/policies/demo.cedar"), POLICY)?;
+        fs::write(
+            scene.home().join(".config/creance/policies/demo.cedar"),
+            POLICY,
+        )?;
         scene.listen()
     }
 

@@ -87,10 +87,7 @@ fn call(state: &mut State, params: Option<&Value>, reply: impl Fn(Value) -> Valu
             });
             vec![changed, text("turned".to_owned())]
         }
-        "attempt" => vec![text(attempts::attempt(
-            &text_of("what"),
-            &text_of("on"),
-        ))],
+        "attempt" => vec![text(attempts::attempt(&text_of("what"), &text_of("on")))],
         other => vec![reply(json!({
             "isError": true,
             "content": [{"type": "text", "text": format!("no tool `{other}`")}],

@@ -1,8 +1,8 @@
 //! What brings code to life: the context of `server.start` and `exec.run`.
 
+use crate::grant::Place;
 use crate::grant::{Confinement, Grant, Guarantee, Launch, Network};
 use crate::policy::vocabulary::TYPES;
-use crate::grant::Place;
 use crate::request::{PathFacts, Risk, RunCommand, StartServer, Wish};
 
 use super::build::{Entities, FactError, Value, member, record, reference, text, texts};

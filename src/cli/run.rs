@@ -1,0 +1,99 @@
+//! `creance run`: one command, or one stdio MCP server, in the sandbox and under policy.
+
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use creance::{Colour, CommandSpec, Network, Prompt, ServerSpec, Trigger};
+
+use super::exit::{Exit, Outcome};
+use super::out;
+use super::paint::Paint;
+
+/// Runs any program in the sandbox: the project is writable (its protected files are not), the home
+/// folder is hidden, there is no network unless you grant it.
+#[derive(Debug, Args)]
+#[command(
+    trailing_var_arg = true,
+    after_help = "Examples:\n  creance run -- npm test\n  creance run --network -- claude\n  \
+                  creance run --mcp -- npx -y @modelcontextprotocol/server-memory"
+)]
+pub(crate) struct RunArgs {
+    /// The command is a stdio MCP server: serve it, and decide each of its calls
+    #[arg(long)]
+    mcp: bool,
+    /// Give it the whole network
+    #[arg(long)]
+    network: bool,
+    /// A folder or file that it may read beside the project
+    #[arg(long, value_name = "PATH")]
+    read: Vec<PathBuf>,
+    /// A folder or file that it may write beside the project
+    #[arg(long, value_name = "PATH")]
+    write: Vec<PathBuf>,
+    /// A variable of your environment that it gets
+    #[arg(long, value_name = "NAME")]
+    env: Vec<String>,
+    /// The command
+    #[arg(required = true, value_name = "CMD")]
+    command: Vec<String>,
+}
+
+pub(crate) async fn run(args: RunArgs) -> Outcome {
+    let workspace = out::workspace()?;
+    let network = if args.network {
+        Network::Whole
+    } else {
+        Network::None
+    };
+    let (program, rest) = match args.command.split_first() {
+        Some((program, rest)) => (program.clone(), rest.to_vec()),
+        None => return Ok(Exit::Usage),
+    };
+    if args.mcp {
+        let name = program.rsplit('/').next().unwrap_or(&program).to_owned();
+        let text = |path: PathBuf| path.to_string_lossy().into_owned();
+        let mut spec = ServerSpec::stdio(name, program).network(network);
+        spec = rest.into_iter().fold(spec, ServerSpec::arg);
+        spec = args
+            .read
+            .into_iter()
+            .map(text)
+            .fold(spec, ServerSpec::read_path);
+        spec = args
+            .write
+            .into_iter()
+            .map(text)
+            .fold(spec, ServerSpec::write_path);
+        for name in args.env {
+            if let Ok(value) = std::env::var(&name) {
+                spec = spec.env(name, value);
+            }
+        }
+        workspace.serve_one(spec).await?;
+        return Ok(Exit::Done);
+    }
+    let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+    let mut spec = CommandSpec::new(program).args(rest).network(network);
+    spec = args
+        .read
+        .into_iter()
+        .map(absolute)
+        .fold(spec, CommandSpec::read_path);
+    spec = args
+        .write
+        .into_iter()
+        .map(absolute)
+        .fold(spec, CommandSpec::write_path);
+    spec = args.env.into_iter().fold(spec, CommandSpec::pass_env);
+    if std::io::stdin().is_terminal() {
+        spec = spec.on_terminal();
+    }
+    let colour: Colour = Paint::for_stdout().colour;
+    let session = workspace.session(Arc::new(Prompt::new(colour)), Trigger::Person)?;
+    let exit = session.run(&spec).await?;
+    let code = exit.code.or_else(|| exit.signal.map(|signal| 128 + signal));
+    let code = code.and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(Exit::Failed, Exit::Code))
+}

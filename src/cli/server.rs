@@ -1,0 +1,179 @@
+//! `creance server`: the configured servers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use clap::Subcommand;
+use creance::{Error, ErrorKind, Network, Prompt, Workspace};
+
+use super::exit::{Exit, Outcome};
+use super::out;
+use super::paint::Paint;
+
+/// The configured servers.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ServerCommand {
+    /// List the configured servers
+    #[command(after_help = "Example: creance server list --json")]
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Add a server to your configuration
+    #[command(
+        trailing_var_arg = true,
+        after_help = "Example: creance server add files -- npx -y @modelcontextprotocol/server-filesystem ."
+    )]
+    Add {
+        /// Its name
+        name: String,
+        /// A variable for it, `NAME=VALUE` or `NAME=${NAME}`
+        #[arg(long, value_name = "NAME=VALUE")]
+        env: Vec<String>,
+        /// Give it the whole network
+        #[arg(long)]
+        network: bool,
+        /// The command
+        #[arg(required = true, value_name = "CMD")]
+        command: Vec<String>,
+    },
+    /// Remove a server from your configuration, and forget what is on file about it
+    #[command(after_help = "Example: creance server remove files")]
+    Remove {
+        /// Its name
+        name: String,
+    },
+    /// What is on file about each server, and what would be decided about its start now
+    #[command(after_help = "Example: creance server status")]
+    Status {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Agree to a server and its tools at this terminal, by starting it once
+    #[command(after_help = "Example: creance server trust files")]
+    Trust {
+        /// The server
+        name: String,
+    },
+    /// Forget that a server was agreed to, and all answers about it
+    #[command(after_help = "Example: creance server forget user/files")]
+    Forget {
+        /// The server's identity, `user/files`
+        id: String,
+    },
+}
+
+pub(crate) async fn run(command: ServerCommand) -> Outcome {
+    let workspace = out::workspace()?;
+    match command {
+        ServerCommand::List { json } => list(&workspace, json),
+        ServerCommand::Add {
+            name,
+            env,
+            network,
+            command,
+        } => add(
+            &workspace,
+            &name,
+            (&env, &command),
+            if network {
+                Network::Whole
+            } else {
+                Network::None
+            },
+        ),
+        ServerCommand::Remove { name } => {
+            let file = workspace.remove_server(&name)?;
+            out::line(&format!("removed {name} from {file}"));
+            Ok(Exit::Done)
+        }
+        ServerCommand::Status { json } => status(&workspace, json),
+        ServerCommand::Trust { name } => trust(&workspace, &name).await,
+        ServerCommand::Forget { id } => {
+            let count = workspace.forget_server(&id)?;
+            out::line(&format!("forgot {count} pins and answers about {id}"));
+            Ok(Exit::Done)
+        }
+    }
+}
+
+fn list(workspace: &Workspace, json: bool) -> Outcome {
+    let servers = workspace.servers()?;
+    if json {
+        out::json(&servers);
+        return Ok(Exit::Done);
+    }
+    for server in &servers {
+        let off = if server.enabled { "" } else { " (disabled)" };
+        out::line(&format!("{}{off}: {}", server.id, server.command));
+    }
+    if servers.is_empty() {
+        out::line("no servers are configured: `creance server add` adds one");
+    }
+    Ok(Exit::Done)
+}
+
+fn add(
+    workspace: &Workspace,
+    name: &str,
+    (env, command): (&[String], &[String]),
+    network: Network,
+) -> Outcome {
+    let mut variables = BTreeMap::new();
+    for pair in env {
+        let Some((name, value)) = pair.split_once('=') else {
+            return Err(Error::message(
+                ErrorKind::Usage,
+                &format!("`--env {pair}` is not NAME=VALUE"),
+            ));
+        };
+        variables.insert(name.to_owned(), value.to_owned());
+    }
+    let (file, missing) = workspace.add_server(name, command, &variables, network)?;
+    out::line(&format!("added {name} to {file}"));
+    if let Some(missing) = missing {
+        out::note(&missing);
+    }
+    Ok(Exit::Done)
+}
+
+fn status(workspace: &Workspace, json: bool) -> Outcome {
+    let servers = workspace.servers()?;
+    if json {
+        out::json(&servers);
+        return Ok(Exit::Done);
+    }
+    for server in &servers {
+        out::line(&server.id);
+        out::line(&format!("  {}", server.state));
+        out::line(&format!("  command  {}", server.command));
+        out::line(&format!("  defined  {}", server.origin));
+        out::line(&format!("  network  {}", server.network));
+        out::line(&format!("  tools    {} agreed to", server.tools));
+        if let Some(why) = &server.unpinned {
+            out::line(&format!("  not pinned: {why}"));
+        }
+    }
+    for entry in workspace.answers()? {
+        out::line(&format!(
+            "answer: {} for {} ({}), given by {}",
+            entry.answer.word(),
+            entry.scope,
+            entry.action,
+            entry.channel
+        ));
+    }
+    Ok(Exit::Done)
+}
+
+async fn trust(workspace: &Workspace, name: &str) -> Outcome {
+    let prompt = Prompt::new(Paint::for_stdout().colour);
+    let (tools, left_out) = workspace.trust_server(name, Arc::new(prompt)).await?;
+    out::line(&format!("{name} is agreed to, with {tools} tools"));
+    for (tool, why) in left_out {
+        out::line(&format!("  left out: {tool}: {why}"));
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,46 @@
+//! One tool in use, with its schemas compiled the first time they are needed.
+
+use std::sync::OnceLock;
+
+use crate::protocol::json::Json;
+use crate::protocol::schema::{ResultCheck, Schema};
+use crate::protocol::tools::OfferedTool;
+
+/// A tool in use.
+#[derive(Clone, Debug)]
+pub(crate) struct Tool {
+    pub(crate) offered: OfferedTool,
+    input: OnceLock<Schema>,
+    output: OnceLock<Option<Schema>>,
+}
+
+impl Tool {
+    /// A tool as offered.
+    pub(crate) fn new(offered: OfferedTool) -> Self {
+        Self {
+            offered,
+            input: OnceLock::new(),
+            output: OnceLock::new(),
+        }
+    }
+
+    /// Its true name.
+    pub(crate) fn name(&self) -> &str {
+        &self.offered.name
+    }
+
+    /// Whether arguments fit its input schema: a fact for policy.
+    pub(crate) fn takes(&self, arguments: &Json) -> bool {
+        let schema = || Schema::compile(self.offered.input_schema().unwrap_or(&Json::Null));
+        self.input.get_or_init(schema).check(arguments).is_valid()
+    }
+
+    /// What the check of a result against its output schema says.
+    pub(crate) fn check_result(&self, result: &Json) -> ResultCheck {
+        let schema = || self.offered.output_schema().map(Schema::compile);
+        match self.output.get_or_init(schema) {
+            Some(schema) => schema.check_result(result),
+            None => ResultCheck::Pass,
+        }
+    }
+}
