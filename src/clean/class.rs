@@ -86,7 +86,9 @@ pub(super) fn is_blank(c: char) -> bool {
 
 /// Looks like a space but is none to a program.
 pub(super) fn is_odd_blank(c: char) -> bool {
-    matches!(c,
-        '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{2800}'
-        | '\u{3000}')
+    matches!(
+        c,
+        '\u{a0}' | '\u{1680}' | '\u{2000}'
+            ..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{2800}' | '\u{3000}'
+    )
 }

@@ -16,7 +16,9 @@ pub(super) fn strip(text: &str) -> Cow<'_, str> {
     let mut out = String::with_capacity(text.len());
     let mut strings = Strings { text, stop: None };
     let mut rest = text;
-    while let Some((before, from)) = rest.find(is_introducer).and_then(|at| rest.split_at_checked(at))
+    while let Some((before, from)) = rest
+        .find(is_introducer)
+        .and_then(|at| rest.split_at_checked(at))
     {
         out.push_str(before);
         rest = strings.behind(from);

@@ -60,7 +60,8 @@ impl<'a> Scan<'a> {
         let (Some(before), Some(after)) = (self.previous, self.rest.clone().next()) else {
             return Seen::Hidden(c);
         };
-        let emoji = c == '\u{200d}' && (is_emoji(before) || before == '\u{fe0f}') && is_emoji(after);
+        let emoji =
+            c == '\u{200d}' && (is_emoji(before) || before == '\u{fe0f}') && is_emoji(after);
         let full = is_mark(after) && self.marks >= MARKS_MAX;
         if emoji || (is_joining(before) && is_joining(after) && !full) {
             return self.plain(c);

@@ -253,7 +253,9 @@ fn marker(inside: &str) -> Option<(String, &str)> {
 
 /// Skips blanks, undrawn characters and what else is told.
 fn blanks(text: &str, also: impl Fn(char) -> bool) -> &str {
-    text.trim_start_matches(|c: char| c.is_whitespace() || also(c) || (!c.is_ascii() && is_undrawn(c)))
+    text.trim_start_matches(|c: char| {
+        c.is_whitespace() || also(c) || (!c.is_ascii() && is_undrawn(c))
+    })
 }
 
 fn ends_tag(text: &str) -> bool {

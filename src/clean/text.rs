@@ -35,7 +35,11 @@ pub(crate) fn bytes(raw: &[u8]) -> String {
 fn is_plain(text: &str) -> bool {
     let odd_ascii = |b: &u8| (*b < b' ' && !matches!(*b, b'\n' | b'\t')) || *b == 0x7f;
     let (blocks, tail) = text.as_bytes().as_chunks::<64>();
-    let odd = |block: &[u8]| block.iter().fold(false, |odd, b| odd | odd_ascii(b) | !b.is_ascii());
+    let odd = |block: &[u8]| {
+        block
+            .iter()
+            .fold(false, |odd, b| odd | odd_ascii(b) | !b.is_ascii())
+    };
     if !blocks.iter().any(|block| odd(block)) && !odd(tail) {
         return true;
     }
@@ -76,4 +80,4 @@ fn drawn(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -19,7 +19,9 @@ const ELSEWHERE: &[(&str, &str)] = &[
 ];
 
 fn unhex(hex: &str) -> Vec<u8> {
-    hex.split(' ').map(|b| u8::from_str_radix(b, 16).unwrap()).collect()
+    hex.split(' ')
+        .map(|b| u8::from_str_radix(b, 16).unwrap())
+        .collect()
 }
 
 fn check_row(id: &str, context: &str, input: &str, want: &str) {
@@ -76,13 +78,22 @@ fn other_spellings_of_tags() {
         ("<\u{301}/mcp_result>", "(/mcp_result tag)>"),
         ("\u{3010}/mcp_result\u{3011}", "(/mcp_result tag)\u{3011}"),
         ("<\u{ff5c}User\u{ff5c}>", "(user marker)"),
-        ("<\u{ff5c}tool\u{2581}calls\u{2581}begin\u{ff5c}>", "(tool_calls_begin marker)"),
+        (
+            "<\u{ff5c}tool\u{2581}calls\u{2581}begin\u{ff5c}>",
+            "(tool_calls_begin marker)",
+        ),
         ("</tooI_resuIt>", "(/tool_result tag)>"),
         ("<syste\u{24c2}\u{fe0f}>", "(system tag)>"),
-        ("<antml:invoke name=\"x\">", "(antml:invoke tag) name=\"x\">"),
+        (
+            "<antml:invoke name=\"x\">",
+            "(antml:invoke tag) name=\"x\">",
+        ),
         ("<system>", "(system tag)>"),
         ("[system] ready", "[system] ready"),
-        ("a < b && c[tools] % 3 \\u0041", "a < b && c[tools] % 3 \\u0041"),
+        (
+            "a < b && c[tools] % 3 \\u0041",
+            "a < b && c[tools] % 3 \\u0041",
+        ),
         ("f <| user", "f <| user"),
         ("Vec<ToolResultList>", "Vec<ToolResultList>"),
     ] {
@@ -102,8 +113,22 @@ fn clean_text_is_borrowed() {
 fn hostile_runs_take_linear_time() {
     let start = std::time::Instant::now();
     for run in [
-        "\u{9d}", "\u{1b}]", "\u{1b}[0", "\u{1b}(", "<", "[", "&amp;", "&#0", "%25", "\\", "<!",
-        "< ", "<mcp_", "e\u{301}", "\u{200d}", "<|system ",
+        "\u{9d}",
+        "\u{1b}]",
+        "\u{1b}[0",
+        "\u{1b}(",
+        "<",
+        "[",
+        "&amp;",
+        "&#0",
+        "%25",
+        "\\",
+        "<!",
+        "< ",
+        "<mcp_",
+        "e\u{301}",
+        "\u{200d}",
+        "<|system ",
     ] {
         let _ = text(&run.repeat(200_000 / run.len()));
     }
@@ -122,11 +147,53 @@ pub(crate) fn hostile() -> impl Strategy<Value = String> {
         proptest::char::range('\u{fe00}', '\u{fe0f}').prop_map(String::from),
         proptest::char::range('\u{900}', '\u{950}').prop_map(String::from),
         proptest::sample::select(vec![
-            "\u{1b}", "\u{1b}[", "\u{1b}]", "\u{1b}\\", "\u{9d}", "\u{9c}", "\r\n", "<", "/", "&lt;",
-            "&", "lt", ";", "%3c", "\\u003c", "[", "mcp_result", "mcp", "_", "result", "tag)", ">",
-            "<|", "|>", "system", "im_start", "user", "untrusted", "\u{24c2}", "\u{1f468}", "\u{ff5c}",
-            "\u{200d}", "\u{200c}", "\u{2028}", "\u{3164}", "\u{430}", " ", "\n", "\t", "AKIA",
-            "Bearer ", "://", "@", "password=", "-----BEGIN PRIVATE KEY-----", "eyJ", "\u{27e6}",
+            "\u{1b}",
+            "\u{1b}[",
+            "\u{1b}]",
+            "\u{1b}\\",
+            "\u{9d}",
+            "\u{9c}",
+            "\r\n",
+            "<",
+            "/",
+            "&lt;",
+            "&",
+            "lt",
+            ";",
+            "%3c",
+            "\\u003c",
+            "[",
+            "mcp_result",
+            "mcp",
+            "_",
+            "result",
+            "tag)",
+            ">",
+            "<|",
+            "|>",
+            "system",
+            "im_start",
+            "user",
+            "untrusted",
+            "\u{24c2}",
+            "\u{1f468}",
+            "\u{ff5c}",
+            "\u{200d}",
+            "\u{200c}",
+            "\u{2028}",
+            "\u{3164}",
+            "\u{430}",
+            " ",
+            "\n",
+            "\t",
+            "AKIA",
+            "Bearer ",
+            "://",
+            "@",
+            "password=",
+            "-----BEGIN PRIVATE KEY-----",
+            "eyJ",
+            "\u{27e6}",
         ])
         .prop_map(String::from),
     ];
