@@ -69,12 +69,12 @@ fn find(text: &str, depth: Depth) -> Vec<Span> {
         let found = match c {
             '[' => masked(here).map(|len| at + len),
             ':' => url_password(text, at, &mut spans),
-            '-' if start => secret_at(here, at, depth, &mut spans),
+            '-' if start => secret_at(here, at, (depth, before), &mut spans),
             c if start && c.is_ascii_alphanumeric() => {
                 assigned(text, at, before, &mut spans);
-                secret_at(here, at, depth, &mut spans)
+                secret_at(here, at, (depth, before), &mut spans)
             }
-            '+' | '/' | '_' if start => base64(here, at, depth, &mut spans),
+            '+' | '/' | '_' if start => base64(here, at, (depth, before), &mut spans),
             _ => None,
         };
         match found {
@@ -94,7 +94,8 @@ fn find(text: &str, depth: Depth) -> Vec<Span> {
 /// The length of a mask that stands here already.
 fn masked(here: &str) -> Option<usize> {
     let inside = here.strip_prefix("[secret:")?;
-    let inside = inside.get(..inside.find(']').filter(|len| *len <= 60)?)?;
+    let len = inside.bytes().take(60).position(|b| b == b']')?;
+    let inside = inside.get(..len)?;
     let (kind, tail) = inside.split_once(':').unwrap_or((inside, ""));
     let hash = tail.len() == 8 && tail.bytes().all(|b| b.is_ascii_hexdigit());
     let size = tail
@@ -108,7 +109,12 @@ fn masked(here: &str) -> Option<usize> {
 }
 
 /// A secret that starts here, by its shape; the end of it.
-fn secret_at(here: &str, at: usize, depth: Depth, spans: &mut Vec<Span>) -> Option<usize> {
+fn secret_at(
+    here: &str,
+    at: usize,
+    context: (Depth, char),
+    spans: &mut Vec<Span>,
+) -> Option<usize> {
     let mut put = |len: usize, mask: String| {
         spans.push(Span {
             start: at,
@@ -135,7 +141,7 @@ fn secret_at(here: &str, at: usize, depth: Depth, spans: &mut Vec<Span>) -> Opti
         });
         return Some(end);
     }
-    base64(here, at, depth, spans)
+    base64(here, at, context, spans)
 }
 
 /// `Bearer …` and `Basic …` with something that is no word: where it starts and how long it is.
@@ -156,24 +162,33 @@ fn scheme(here: &str) -> Option<(usize, usize)> {
 }
 
 /// Base64 of a text that holds a secret.
-fn base64(here: &str, at: usize, depth: Depth, spans: &mut Vec<Span>) -> Option<usize> {
+fn base64(
+    here: &str,
+    at: usize,
+    (depth, before): (Depth, char),
+    spans: &mut Vec<Span>,
+) -> Option<usize> {
     if depth == Depth::Inner {
         return None;
     }
-    let run = |text: &str| {
+    let run = |text: &str, most: usize| {
         text.bytes()
+            .take(most)
             .take_while(|b| b.is_ascii_alphanumeric() || b"+/-_=".contains(b))
             .count()
     };
-    let mut len = run(here);
-    if len < 20 {
+    // Within a run of the alphabet (`…/QUtJ…`) only short ones, or a hostile run would be read once
+    // from each of its parts.
+    let within = matches!(before, '+' | '/' | '-' | '_');
+    let mut len = run(here, if within { 257 } else { usize::MAX });
+    if len < 20 || (within && len > 256) {
         return None;
     }
     let mut plain = here.get(..len)?.to_owned();
     // Base64 is often broken into lines.
     while let Some(tail) = here.get(len..) {
         let next = tail.trim_start_matches(['\r', '\n']);
-        let more = run(next);
+        let more = run(next, usize::MAX);
         if next.len() == tail.len() || more < 16 {
             break;
         }
