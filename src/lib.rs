@@ -1,6 +1,10 @@
 //! Creance lets an AI agent fly on a line: MCP servers and commands run in an OS sandbox, every
 //! decision about them goes to a Cedar policy store, and everything is on record.
 
+/// What benches reach of the private modules. Not part of the public API.
+#[doc(hidden)]
+pub mod internal;
+
 mod audit;
 mod clean;
 mod config;

@@ -336,19 +336,25 @@ const SECRECY: &[Phrase] = &[
 
 fn matches(words: &[String], phrases: &[Phrase]) -> bool {
     (0..words.len()).any(|from| {
-        phrases.iter().any(|phrase| {
-            let mut rest = words.get(from..).unwrap_or_default();
-            phrase.iter().enumerate().all(|(step, any)| {
-                let window = if step == 0 { 1 } else { SKIPPED_MAX + 1 };
-                let hit = rest
-                    .iter()
-                    .take(window)
-                    .position(|word| any.contains(&word.as_str()));
-                rest = hit.and_then(|at| rest.get(at + 1..)).unwrap_or_default();
-                hit.is_some()
-            })
-        })
+        let rest = words.get(from..).unwrap_or_default();
+        phrases.iter().any(|phrase| begins_with(rest, phrase))
     })
+}
+
+fn begins_with(words: &[String], phrase: Phrase) -> bool {
+    let mut rest = words;
+    for (step, any) in phrase.iter().enumerate() {
+        let window = if step == 0 { 1 } else { SKIPPED_MAX + 1 };
+        let hit = rest
+            .iter()
+            .take(window)
+            .position(|word| any.contains(&word.as_str()));
+        let Some(behind) = hit.and_then(|at| rest.get(at + 1..)) else {
+            return false;
+        };
+        rest = behind;
+    }
+    true
 }
 
 fn has_key_file(raw: &str) -> bool {

@@ -71,8 +71,8 @@ fn find(text: &str, depth: Depth) -> Vec<Span> {
             ':' => url_password(text, at, &mut spans),
             '-' if start => secret_at(here, at, (depth, before), &mut spans),
             c if start && c.is_ascii_alphanumeric() => {
-                assigned(text, at, before, &mut spans);
                 secret_at(here, at, (depth, before), &mut spans)
+                    .or_else(|| assigned(text, at, before, &mut spans))
             }
             '+' | '/' | '_' if start => base64(here, at, (depth, before), &mut spans),
             _ => None,
@@ -211,7 +211,7 @@ fn base64(
 }
 
 /// How far a URL's authority is looked at.
-const AUTHORITY_MAX: usize = 2048;
+const AUTHORITY_MAX: usize = 1024;
 
 /// The password in `scheme://user:password@host`; `at` is at the colon.
 fn url_password(text: &str, at: usize, spans: &mut Vec<Span>) -> Option<usize> {
@@ -246,38 +246,38 @@ fn url_password(text: &str, at: usize, spans: &mut Vec<Span>) -> Option<usize> {
 }
 
 /// A value behind a secret name: `password=…`, `"apiKey": "…"`, `Authorization: …`, `--token …`.
-fn assigned(text: &str, at: usize, before: char, spans: &mut Vec<Span>) {
+fn assigned(text: &str, at: usize, before: char, spans: &mut Vec<Span>) -> Option<usize> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     // The whole name, once: from its start only.
     if is_name(before) && before != '-' {
-        return;
+        return None;
     }
-    let Some(here) = text.get(at..) else { return };
-    let len = here
+    let here = text.get(at..)?;
+    let name = here
         .bytes()
         .take(64)
-        .take_while(|b| is_name(char::from(*b)))
-        .count();
-    let Some((name, behind)) = here.split_at_checked(len) else {
-        return;
-    };
+        .take_while(|b| is_name(char::from(*b)));
+    let (name, behind) = here.split_at_checked(name.count())?;
     if !is_secret_key(name) {
-        return;
+        return None;
     }
-    let Some((value, len)) = value(name, behind, before) else {
-        return;
-    };
+    let (value, len) = value(name, behind, before)?;
     let start = text.len() - value.len();
     let secret = value.get(..len).unwrap_or_default();
     let whole = issued(secret).is_some_and(|(_, known)| known == len);
-    if len > 0 && !whole && masked(secret) != Some(len) {
-        spans.push(Span {
-            start,
-            end: start + len,
-            mask: "[secret:named]".to_owned(),
-        });
+    if len == 0 || whole || masked(secret) == Some(len) {
+        return None;
     }
+    spans.push(Span {
+        start,
+        end: start + len,
+        mask: "[secret:named]".to_owned(),
+    });
+    Some(start + len)
 }
+
+/// How much of a value without quotes is looked at to tell whether it is one.
+const LOOK_MAX: usize = 4096;
 
 /// The text from the value on, and the value's length.
 fn value<'a>(name: &str, behind: &'a str, before: char) -> Option<(&'a str, usize)> {
@@ -305,17 +305,30 @@ fn value<'a>(name: &str, behind: &'a str, before: char) -> Option<(&'a str, usiz
             .unwrap_or(start.len());
         return Some((start, len));
     }
-    let len = word(start);
-    let text = start.get(..len)?;
-    let reference = text.starts_with(['$', '<', '{', '%', '(']);
+    if start.starts_with(['$', '<', '{', '%', '(']) {
+        return None;
+    }
     let tight = !colon && spaced.len() == closed.len() && start.len() == tail.len();
-    let random = len >= 6 && text.contains(|c: char| c.is_ascii_digit()) && !text.contains('(');
-    (!reference && (tight || random)).then_some((start, len))
+    if tight {
+        return Some((start, word(start)));
+    }
+    // Looks at a bounded part, or hostile runs of names would each be read to the end.
+    let len = start
+        .bytes()
+        .take(LOOK_MAX)
+        .take_while(|b| !ends_word(char::from(*b)))
+        .count();
+    let seen = start.as_bytes().get(..len)?;
+    let random = len >= 6 && seen.iter().any(u8::is_ascii_digit) && !seen.contains(&b'(');
+    (random || len == LOOK_MAX).then(|| (start, word(start)))
 }
 
 fn word(text: &str) -> usize {
-    let ends = |c: char| c.is_whitespace() || "&\"'`;,".contains(c);
-    text.find(ends).unwrap_or(text.len())
+    text.find(ends_word).unwrap_or(text.len())
+}
+
+fn ends_word(c: char) -> bool {
+    c.is_ascii_whitespace() || "&\"'`;,".contains(c)
 }
 
 /// Up to the closing quote; a backslash keeps a quote from closing, unless it was opened so.
@@ -332,4 +345,5 @@ fn quoted(inside: &str, quote: char) -> usize {
 }
 
 #[cfg(test)]
+#[path = "mask_tests.rs"]
 mod tests;

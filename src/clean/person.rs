@@ -252,9 +252,8 @@ mod tests {
                 let value = value.as_str().unwrap();
                 let shown = person(value);
                 assert!(shown.complete);
-                for word in value.split_whitespace().filter(|w| w.is_ascii()) {
-                    assert!(shown.text.contains(word), "{word} in {shown:?}");
-                }
+                let mut words = value.split_whitespace().filter(|word| word.is_ascii());
+                assert!(words.all(|word| shown.text.contains(word)), "{shown:?}");
                 assert_eq!(person(key).marks > 0, !key.is_ascii());
             }
         }

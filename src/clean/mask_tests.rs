@@ -74,7 +74,7 @@ fn hostile_runs_take_linear_time() {
         "4",
         "-----BEGIN ",
     ] {
-        let _ = mask(&run.repeat(100_000 / run.len()));
+        let _ = mask(&run.repeat(20_000 / run.len()));
     }
     assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
 }
