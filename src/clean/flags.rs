@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::class::{is_blank, is_direction, is_hidden};
 use super::fold::fold;
+use super::phrase::{INSTRUCTIONS, SECRECY, STEERING, holds};
 use super::scan::{Scan, Seen};
 use super::text::text;
 use super::word::look_alikes;
@@ -83,8 +84,8 @@ impl Flag {
 pub(crate) fn flags(raw: &str) -> Vec<Flag> {
     let mut found = unseen(raw);
     let words = words(raw);
-    let mut put = |flag: Flag, holds: bool| {
-        if holds {
+    let mut put = |flag: Flag, is_there: bool| {
+        if is_there {
             found.push(flag);
         }
     };
@@ -96,10 +97,10 @@ pub(crate) fn flags(raw: &str) -> Vec<Flag> {
     put(Flag::FakeTag, has_fake_tag(raw));
     put(
         Flag::Instructions,
-        has_order_tag(raw) || matches(&words, INSTRUCTIONS),
+        has_order_tag(raw) || holds(&words, INSTRUCTIONS),
     );
-    put(Flag::Steering, matches(&words, STEERING));
-    put(Flag::Secrecy, matches(&words, SECRECY));
+    put(Flag::Steering, holds(&words, STEERING));
+    put(Flag::Secrecy, holds(&words, SECRECY));
     put(Flag::KeyFiles, has_key_file(raw));
     put(Flag::LookAlike, !look_alikes(raw).is_empty());
     put(Flag::Encoded, has_encoded(raw));
@@ -203,158 +204,6 @@ fn words(raw: &str) -> Vec<String> {
         .filter(|word| !word.is_empty())
         .map(str::to_owned)
         .collect()
-}
-
-/// A phrase: words in this order, one of each list, at most three others between two of them.
-type Phrase = &'static [&'static [&'static str]];
-
-const SKIPPED_MAX: usize = 3;
-
-const USERS: &[&str] = &[
-    "user", "users", "human", "person", "people", "anyone", "anybody", "operator",
-];
-
-const NOT: &[&str] = &["not", "never", "dont", "without", "avoid", "nor"];
-
-const INSTRUCTIONS: &[Phrase] = &[
-    &[
-        &["ignore", "disregard", "forget", "override", "bypass"],
-        &[
-            "previous",
-            "prior",
-            "above",
-            "earlier",
-            "preceding",
-            "other",
-            "all",
-            "any",
-            "system",
-            "your",
-            "safety",
-        ],
-        &[
-            "instructions",
-            "instruction",
-            "prompt",
-            "prompts",
-            "rules",
-            "rule",
-            "messages",
-            "guidelines",
-            "context",
-            "directives",
-        ],
-    ],
-    &[&["new", "updated", "real"], &["instructions"]],
-    &[&["you"], &["are"], &["now"], &["a", "an", "in", "the"]],
-    &[&["system"], &["prompt"]],
-    &[
-        &["read", "open", "cat", "include", "load"],
-        &["contents", "content", "file", "key", "keys"],
-        &["pass", "put", "send", "append", "add"],
-    ],
-    &[
-        &["otherwise", "or"],
-        &["tool"],
-        &["not", "fail", "break", "crash"],
-        &["work"],
-    ],
-];
-
-const STEERING: &[Phrase] = &[
-    &[
-        &["before", "after", "when", "whenever"],
-        &["using", "calling", "invoking", "running"],
-        &["any", "other", "another", "every", "all"],
-        &["tool", "tools"],
-    ],
-    &[
-        &["instead"],
-        &["of"],
-        &["using", "calling", "the", "other"],
-        &["tool", "tools"],
-    ],
-    &[
-        &["must", "always"],
-        &["call", "use", "invoke", "run"],
-        &["this"],
-        &["tool", "function"],
-        &["first", "before"],
-    ],
-    &[
-        &["do", "never"],
-        &["use", "call"],
-        &["other", "another"],
-        &["tool", "tools"],
-    ],
-];
-
-const SECRECY: &[Phrase] = &[
-    &[
-        NOT,
-        &[
-            "tell",
-            "telling",
-            "mention",
-            "mentioning",
-            "inform",
-            "informing",
-            "notify",
-            "notifying",
-            "reveal",
-            "show",
-            "showing",
-            "disclose",
-            "ask",
-            "asking",
-            "alert",
-        ],
-        USERS,
-    ],
-    &[
-        &["keep", "hide", "hidden", "conceal", "secret"],
-        &["from"],
-        USERS,
-    ],
-    &[
-        USERS,
-        &["not", "never", "cannot", "wont"],
-        &["see", "know", "notice", "aware", "told"],
-    ],
-    &[
-        NOT,
-        &["mention", "reveal", "disclose"],
-        &["this", "it", "these"],
-    ],
-    &[
-        &["silently", "secretly"],
-        &[
-            "send", "read", "copy", "add", "include", "append", "upload", "forward",
-        ],
-    ],
-];
-
-fn matches(words: &[String], phrases: &[Phrase]) -> bool {
-    (0..words.len()).any(|from| {
-        let rest = words.get(from..).unwrap_or_default();
-        phrases.iter().any(|phrase| begins_with(rest, phrase))
-    })
-}
-
-fn begins_with(words: &[String], phrase: Phrase) -> bool {
-    let mut rest = words;
-    for (step, any) in phrase.iter().enumerate() {
-        let window = if step == 0 { 1 } else { SKIPPED_MAX + 1 };
-        let hit = rest
-            .iter()
-            .take(window)
-            .position(|word| any.contains(&word.as_str()));
-        let Some(behind) = hit.and_then(|at| rest.get(at + 1..)) else {
-            return false;
-        };
-        rest = behind;
-    }
-    true
 }
 
 fn has_key_file(raw: &str) -> bool {

@@ -8,6 +8,7 @@ mod line;
 mod mask;
 mod name;
 mod person;
+mod phrase;
 mod scan;
 mod server;
 mod shape;
