@@ -4,6 +4,9 @@
 // The tests of the policy store share their requests with `tests/policy`.
 #[cfg(test)]
 extern crate self as creance;
+/// What benches reach of the private modules. Not part of the public API.
+#[doc(hidden)]
+pub mod internal;
 
 mod audit;
 mod clean;
@@ -31,8 +34,6 @@ pub mod helper {
     }
 }
 
-#[doc(hidden)]
-pub use sandbox::door as internal;
 
 pub use audit::{
     AuditError, AuditSink, Event, EventKind, Fault, FaultKind, Filter, Head, HeadError, Loss,

@@ -224,6 +224,15 @@ fn named(open: Open, text: &str) -> Option<(String, &str)> {
         return marker(inside);
     }
     let name = blanks(text, |c| matches!(c, '/' | '\\') || fold(c).eq(['/']));
+    // Most of what follows a bracket in code ends here.
+    let first = name.chars().next()?;
+    if first.is_ascii()
+        && !TAGS
+            .iter()
+            .any(|(tag, _)| tag.starts_with(first.to_ascii_lowercase()))
+    {
+        return None;
+    }
     let closing = text.len() != name.len()
         && text
             .get(..text.len() - name.len())

@@ -80,4 +80,5 @@ fn drawn(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+#[path = "text_tests.rs"]
+pub(super) mod tests;

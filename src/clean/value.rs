@@ -1,0 +1,172 @@
+//! Secrets in JSON: by the names of keys, and in every string by shape.
+
+use serde_json::{Map, Value};
+
+use super::mask::{holds_secret, mask};
+use super::name::is_secret_key;
+
+/// JSON with every known secret masked. Keys, order and the sizes of lists stay; below a secret
+/// key every string and number becomes `[secret:named:N characters]`.
+pub(crate) fn mask_value(value: &Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(mask(text).into_owned()),
+        Value::Array(items) => Value::Array(masked_items(items)),
+        Value::Object(members) => Value::Object(masked_members(members)),
+        other => other.clone(),
+    }
+}
+
+/// A text that was cut in two among neighbours is whole again when they are joined; then both are
+/// masked.
+fn masked_items(items: &[Value]) -> Vec<Value> {
+    let split = split_secrets(items.iter());
+    let item = |(at, item): (usize, &Value)| match split.contains(&at) {
+        true => hidden(item),
+        false => mask_value(item),
+    };
+    items.iter().enumerate().map(item).collect()
+}
+
+fn masked_members(members: &Map<String, Value>) -> Map<String, Value> {
+    let split = split_secrets(members.values());
+    let member = |(at, (key, value)): (usize, (&String, &Value))| {
+        let named = is_secret_key(key) && !is_count(key, value);
+        let value = match named || split.contains(&at) {
+            true => hidden(value),
+            false => mask_value(value),
+        };
+        (mask(key).into_owned(), value)
+    };
+    members.iter().enumerate().map(member).collect()
+}
+
+/// Numbers under `tokens` are counts.
+fn is_count(key: &str, value: &Value) -> bool {
+    value.is_number() && key.to_ascii_lowercase().contains("token")
+}
+
+/// The places of strings that hold no secret alone but do with the next one.
+fn split_secrets<'a>(values: impl Iterator<Item = &'a Value>) -> Vec<usize> {
+    let mut split = Vec::new();
+    let mut before: Option<&str> = None;
+    for (at, value) in values.enumerate() {
+        let text = value
+            .as_str()
+            .filter(|text| (1..=256).contains(&text.len()));
+        if let (Some(a), Some(b)) = (before, text)
+            && !a.contains(char::is_whitespace)
+            && !b.contains(char::is_whitespace)
+            && holds_secret(&format!("{a}{b}"))
+            && !holds_secret(a)
+            && !holds_secret(b)
+        {
+            split.extend([at - 1, at]);
+        }
+        before = text;
+    }
+    split
+}
+
+/// Everything below a secret key.
+fn hidden(value: &Value) -> Value {
+    match value {
+        Value::Null | Value::Bool(_) => value.clone(),
+        Value::Number(_) => Value::String("[secret:number]".to_owned()),
+        Value::String(text) if text.is_empty() => value.clone(),
+        Value::String(text) => match mask(text) {
+            // A known key keeps its hash.
+            known if known.starts_with("[secret:") && known.find(']') == Some(known.len() - 1) => {
+                Value::String(known.into_owned())
+            }
+            _ => Value::String(format!(
+                "[secret:named:{} characters]",
+                text.chars().count()
+            )),
+        },
+        Value::Array(items) => Value::Array(items.iter().map(hidden).collect()),
+        Value::Object(members) => {
+            let member = |(key, value): (&String, &Value)| (mask(key).into_owned(), hidden(value));
+            Value::Object(members.iter().map(member).collect())
+        }
+    }
+}
+
+/// Whether a tool's arguments hold key material, a secret of a known shape, or a value under a
+/// secret name (fact `secrets_in_args`).
+pub(crate) fn has_secret(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        Value::String(text) => holds_secret(text),
+        Value::Array(items) => {
+            !split_secrets(items.iter()).is_empty() || items.iter().any(has_secret)
+        }
+        Value::Object(members) => {
+            let member = |(key, value): (&String, &Value)| {
+                holds_secret(key)
+                    || has_secret(value)
+                    || (is_secret_key(key) && !is_count(key, value) && hidden(value) != *value)
+            };
+            !split_secrets(members.values()).is_empty() || members.iter().any(member)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn aud_01_no_secret_under_any_name() {
+        for call in include_str!("../../tests/cases/AUD-01.calls.jsonl").lines() {
+            let call: Value = serde_json::from_str(call).unwrap();
+            let masked = mask_value(&call).to_string();
+            assert!(!masked.contains("FAKE-SECRET"), "{masked}");
+            assert!(has_secret(&call));
+            if call["name"] == "mail" {
+                assert_eq!(masked.matches("keep-visible").count(), 2, "{masked}");
+            }
+            if call["name"] == "http" {
+                assert!(
+                    masked.contains("@api.example.test/?access_token=") && masked.contains("&q=1")
+                );
+            }
+            assert_eq!(mask_value(&mask_value(&call)), mask_value(&call));
+        }
+    }
+
+    #[test]
+    fn aud_03_known_shapes_go_and_look_alikes_stay() {
+        for call in include_str!("../../tests/cases/AUD-03.calls.jsonl").lines() {
+            let call: Value = serde_json::from_str(call).unwrap();
+            let masked = mask_value(&call);
+            if call["arguments"]["keep"] == true {
+                assert_eq!(masked, call);
+                assert!(!has_secret(&call));
+                continue;
+            }
+            let text = masked.to_string();
+            for leak in ["FAKEFAKE", "FFFFFF", "eyJ", "4111", "QUtJ"] {
+                assert!(!text.contains(leak), "{text}");
+            }
+            assert!(text.contains("[secret:"));
+        }
+    }
+
+    #[test]
+    fn a_key_in_two_arguments_is_found() {
+        let args = serde_json::json!({"a": "AKIAFAKEFA", "b": "KEFAKE0001", "c": "x"});
+        assert!(has_secret(&args));
+        let masked = mask_value(&args);
+        assert!(masked["a"] != args["a"] && masked["b"] != args["b"] && masked["c"] == args["c"]);
+    }
+
+    #[test]
+    fn sec_01_key_material_in_arguments() {
+        let call: Value =
+            serde_json::from_str(include_str!("../../tests/cases/SEC-01.call.json")).unwrap();
+        assert!(has_secret(&call["arguments"]));
+        assert!(!has_secret(
+            &serde_json::json!({"a": 1, "max_tokens": 5, "tokenizer": "x", "key": "Enter"})
+        ));
+    }
+}
