@@ -21,7 +21,7 @@ mod wrappers;
 
 pub(crate) use command::{Started, runner_of, started};
 pub(crate) use definition::{ServerDefinition, difference};
-pub(crate) use environment::run_environment;
+pub(crate) use environment::{run_environment, server_environment};
 pub(crate) use fields::{FILE_MAX, SYNTAX};
 pub(crate) use interpreters::Code;
 pub(crate) use package::Package;

@@ -105,7 +105,11 @@ fn two_files_of_a_project_define_a_server_once() {
         (ids(&all), all.servers[0].command()),
         (vec!["project/x".to_owned()], "/bin/one")
     );
-    assert!(all.problems[0].to_string().contains("defines otherwise"));
+    assert!(
+        all.problems[0]
+            .to_string()
+            .contains("mcpServers.x is defined otherwise by")
+    );
     world.write("project/.mcp.json", &entry("x", "/bin/one"));
     assert_eq!(world.read().problems, []);
 }
@@ -222,6 +226,27 @@ fn a_file_that_everybody_may_change_is_nobodys_word() {
             all.problems
         );
     }
+}
+
+#[test]
+fn a_group_may_not_speak_for_the_organisation() {
+    if !is_root() {
+        eprintln!("skipped: only root can write an organisation's file");
+        return;
+    }
+    let world = World::new();
+    world.write("org/config.json", &entry("x", "/bin/x"));
+    assert_eq!(ids(&world.read()), ["org/x"]);
+    std::os::unix::fs::chown(world.path("org/config.json"), None, Some(12_345)).unwrap();
+    let mode = fs::Permissions::from_mode(0o664);
+    fs::set_permissions(world.path("org/config.json"), mode).unwrap();
+    let all = world.read();
+    assert_eq!(ids(&all), [""; 0]);
+    assert!(
+        all.problems[0].to_string().contains("by a group"),
+        "{:?}",
+        all.problems
+    );
 }
 
 #[test]
