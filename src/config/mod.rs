@@ -28,6 +28,6 @@ pub(crate) use package::Package;
 pub(crate) use parse::{Parsed, SERVERS, parse};
 pub(crate) use problem::{ConfigProblem, Origin};
 pub(crate) use secrets::{loads_code, looks_secret};
-pub(crate) use settings::{Settings, Sync, ToolNames};
+pub(crate) use settings::{AuditSync, Settings, ToolNames};
 pub(crate) use variables::Text;
 pub(crate) use warnings::{command_warnings, locate, warnings};

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
-use crate::config::{FILE_MAX, Parsed, Settings, Sync, ToolNames, parse};
+use crate::config::{AuditSync, FILE_MAX, Parsed, Settings, ToolNames, parse};
 use crate::grant::Network;
 use crate::request::Source;
 
@@ -74,7 +74,7 @@ fn a_whole_entry_is_read() {
         (settings.question_timeout_ms(), settings.start_timeout_ms()),
         (7, 8)
     );
-    assert_eq!(settings.audit_sync(), Sync::Always);
+    assert_eq!(settings.audit_sync(), AuditSync::Always);
     let bare = read(r#"{"mcpServers": {"x": {"command": "run"}}}"#);
     let bare = bare.servers[0].as_ref().unwrap();
     assert_eq!(
