@@ -21,13 +21,13 @@ mod wrappers;
 
 pub(crate) use command::{Started, runner_of, started};
 pub(crate) use definition::{ServerDefinition, difference};
-pub(crate) use environment::run_environment;
+pub(crate) use environment::{run_environment, server_environment};
 pub(crate) use fields::{FILE_MAX, SYNTAX};
 pub(crate) use interpreters::Code;
 pub(crate) use package::Package;
 pub(crate) use parse::{Parsed, SERVERS, parse};
 pub(crate) use problem::{ConfigProblem, Origin};
 pub(crate) use secrets::{loads_code, looks_secret};
-pub(crate) use settings::{Settings, Sync, ToolNames};
+pub(crate) use settings::{AuditSync, Settings, ToolNames};
 pub(crate) use variables::Text;
 pub(crate) use warnings::{command_warnings, locate, warnings};

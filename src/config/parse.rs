@@ -12,7 +12,7 @@ use super::definition::ServerDefinition;
 use super::entry;
 use super::fields::{FILE_MAX, Field, Member, Reader};
 use super::problem::{ConfigProblem, is_invisible};
-use super::settings::{Settings, Sync, ToolNames};
+use super::settings::{AuditSync, Settings, ToolNames};
 
 /// What a file says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -183,13 +183,13 @@ impl<'a> File<'a, '_> {
         Ok(())
     }
 
-    fn audit(&self, field: &Field<'a>) -> Result<Option<Sync>, ConfigProblem> {
+    fn audit(&self, field: &Field<'a>) -> Result<Option<AuditSync>, ConfigProblem> {
         let mut sync = None;
         for member in self.reader.members(field)? {
             if member.key != "sync" {
                 return Err(self.reader.unknown(&member, &["sync"]));
             }
-            sync = Some(self.reader.word(&member.field, &Sync::ALL)?);
+            sync = Some(self.reader.word(&member.field, &AuditSync::ALL)?);
         }
         Ok(sync)
     }

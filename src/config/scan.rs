@@ -148,6 +148,11 @@ impl Found {
                 "pipes into a shell what another program prints",
             );
         }
+        let made = words.iter().any(|word| word.contains(shell::MADE));
+        if made && is_shell(&name) {
+            let sentence = "runs in a shell what another program prints";
+            self.add(Risk::DownloadAndRun, sentence);
+        }
         if first.starts_with('$') {
             self.add(
                 Risk::ShellMetacharacters,

@@ -23,7 +23,7 @@ impl ToolNames {
 
 /// When the audit log is forced to the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Sync {
+pub(crate) enum AuditSync {
     /// In groups, at most 50 ms late.
     #[default]
     Grouped,
@@ -31,7 +31,7 @@ pub(crate) enum Sync {
     Always,
 }
 
-impl Sync {
+impl AuditSync {
     /// Every form with its word in the file.
     pub(crate) const ALL: [(&'static str, Self); 2] =
         [("grouped", Self::Grouped), ("always", Self::Always)];
@@ -47,7 +47,7 @@ pub(crate) struct Settings {
     /// `startTimeoutMs`: how long a server may take to start and list its tools.
     pub(crate) start_timeout_ms: Option<u64>,
     /// `audit.sync`
-    pub(crate) audit_sync: Option<Sync>,
+    pub(crate) audit_sync: Option<AuditSync>,
 }
 
 impl Settings {
@@ -78,7 +78,7 @@ impl Settings {
     }
 
     /// When the audit log is forced to the disk.
-    pub(crate) fn audit_sync(&self) -> Sync {
+    pub(crate) fn audit_sync(&self) -> AuditSync {
         self.audit_sync.unwrap_or_default()
     }
 }

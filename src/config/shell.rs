@@ -31,6 +31,9 @@ pub(super) fn words(text: &str) -> Vec<String> {
     commands.flat_map(|command| command.words).collect()
 }
 
+/// Stands in a word for what a substitution gives.
+pub(super) const MADE: &str = "$(…)";
+
 /// Takes code apart.
 pub(super) fn parse(text: &str) -> Script {
     let mut lexer = Lexer {
@@ -110,7 +113,7 @@ impl Lexer {
     }
 
     fn substitution(&mut self, inner: String) {
-        self.push("$(…)");
+        self.push(MADE);
         self.script.metacharacters = true;
         self.script.inner.push(inner);
     }

@@ -110,17 +110,11 @@ fn inside(wrapper: &Wrapper, words: &[String], assigned: &mut Vec<String>) -> Ve
         if word == "--" {
             break;
         }
-        if wrapper.name == "env" && is_split(word) {
-            let text = word.trim_start_matches("--split-string=");
-            let text = text.strip_prefix("-S").unwrap_or(text);
-            let next = words.get(at).map_or("", String::as_str);
-            let own = if text.is_empty() || text == "--split-string" {
-                next
-            } else {
-                text
-            };
-            at += usize::from(own == next && text != own);
-            split = shell::words(own);
+        if wrapper.name == "env"
+            && let Some((text, own)) = split_text(word, words.get(at))
+        {
+            at += own;
+            split = shell::words(text);
             break;
         }
         if wrapper.name == "command" && matches!(word, "-v" | "-V") {
@@ -142,8 +136,15 @@ fn inside(wrapper: &Wrapper, words: &[String], assigned: &mut Vec<String>) -> Ve
     split
 }
 
-fn is_split(word: &str) -> bool {
-    word.starts_with("-S") || word.starts_with("--split-string")
+/// The words that `env -S` takes apart, glued or as the next word, and how many words they are.
+fn split_text<'a>(word: &'a str, next: Option<&'a String>) -> Option<(&'a str, usize)> {
+    let next = (next.map_or("", String::as_str), 1);
+    if let Some(rest) = word.strip_prefix("--split-string") {
+        return Some(rest.strip_prefix('=').map_or(next, |text| (text, 0)));
+    }
+    let (flags, text) = word.strip_prefix('-')?.split_once('S')?;
+    let flags_only = flags.chars().all(|c| "i0v".contains(c));
+    flags_only.then_some(if text.is_empty() { next } else { (text, 0) })
 }
 
 /// The name of a variable, when a word sets one.
@@ -212,6 +213,9 @@ mod tests {
             "env",
             "node --flag x.js",
         );
+        let glued: Vec<String> = ["env", "-iS", "node x.js", "y"].map(str::to_owned).to_vec();
+        assert_eq!(unwrap(&glued).words, ["node", "x.js", "y"]);
+        check("env --split-string=node x.js", "env", "node x.js");
         check("sudo -u root -- rm x", "sudo", "rm x");
         check("timeout -s KILL 5 nice -n 3 rm x", "timeout nice", "rm x");
         check("nohup setsid -w sh -c id", "nohup setsid", "sh -c id");

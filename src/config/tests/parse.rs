@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::config::{FILE_MAX, Parsed, Settings, Sync, ToolNames, parse};
+use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
+
+use crate::config::{AuditSync, FILE_MAX, Parsed, Settings, ToolNames, parse};
 use crate::grant::Network;
 use crate::request::Source;
 
@@ -72,7 +74,7 @@ fn a_whole_entry_is_read() {
         (settings.question_timeout_ms(), settings.start_timeout_ms()),
         (7, 8)
     );
-    assert_eq!(settings.audit_sync(), Sync::Always);
+    assert_eq!(settings.audit_sync(), AuditSync::Always);
     let bare = read(r#"{"mcpServers": {"x": {"command": "run"}}}"#);
     let bare = bare.servers[0].as_ref().unwrap();
     assert_eq!(
@@ -237,6 +239,42 @@ fn files_that_cannot_be_read_are_said() {
     assert_eq!(read("\u{feff}{}"), Parsed::default());
     assert_eq!(read(""), Parsed::default());
     assert_eq!(read("// nothing\n"), Parsed::default());
+}
+
+#[test]
+fn nesting_below_the_bound_is_read_and_refused() {
+    for text in [
+        format!("{}{}", "[".repeat(500), "]".repeat(500)),
+        format!(
+            "{{\"mcpServers\": {{\"x\": {}1{}}}}}",
+            "{\"a\":".repeat(500),
+            "}".repeat(500)
+        ),
+    ] {
+        let parsed = read(&text);
+        assert_eq!((names(&parsed).len(), problems(&parsed).len()), (0, 1));
+    }
+}
+
+proptest! {
+    /// Whatever stands in a file, reading ends, and no message holds a control character.
+    #[test]
+    fn any_text_is_read(text in "[\\[\\]{}:,\"a-c0-9\\\\/* \n\u{1b}\u{e9}u+.-]{0,60}") {
+        for problem in problems(&read(&text)) {
+            prop_assert!(!problem.contains(char::is_control), "{problem:?}");
+        }
+    }
+
+    /// Any entry under any name: it is read, or one problem names it.
+    #[test]
+    fn any_name_is_used_or_refused(name in ".{0,12}", value in ".{0,12}") {
+        let file = serde_json::json!({"mcpServers": {&name: {"command": "r", "args": [&value]}}});
+        let parsed = read(&file.to_string());
+        prop_assert_eq!(names(&parsed).len() + problems(&parsed).len(), 1);
+        for problem in problems(&parsed) {
+            prop_assert!(!problem.contains(char::is_control), "{problem:?}");
+        }
+    }
 }
 
 /// MCP-09: documented forms expand once; a missing variable disables just its server and names the

@@ -113,6 +113,9 @@ fn risks_of_command_lines() {
         "sh -c 'ls | xargs rm -r'",
         "delete-recursive inline-code shell-metacharacters",
     );
+    let fetched = "download-and-run inline-code network shell-metacharacters";
+    check("sh -c 'bash <(curl x)'", fetched);
+    check("sh -c 'sh -c \"$(curl x)\"'", fetched);
     check("node -e 'x'", "inline-code");
     check("npm install x", "package-install");
     check("python3 -m pip install x", "package-install");

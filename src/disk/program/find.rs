@@ -87,7 +87,9 @@ impl Wanted<'_> {
         match language(&line.program) {
             Language::Node => node::surroundings(artefact, file, &self.stops()),
             Language::Python => match python::starter_module(file) {
-                Some(module) => python::module(artefact, &module, &interpreter, &[]),
+                Some(module) => {
+                    python::module(artefact, &module, &interpreter, &[]);
+                }
                 None => python::locks(artefact, file, &self.stops()),
             },
             Language::Other => {}
@@ -99,7 +101,11 @@ impl Wanted<'_> {
             Code::Shell(_) | Code::Inline(_) => artefact
                 .leave_out("its code stands in the arguments, and what that starts is not hashed"),
             Code::File(file) => self.script(artefact, line, file),
-            Code::Module(name) => python::module(artefact, name, interpreter, &[self.cwd]),
+            Code::Module(name) => {
+                for file in python::module(artefact, name, interpreter, &[self.cwd]) {
+                    self.attention(artefact, &file);
+                }
+            }
             Code::None => self.package(artefact, line),
         }
         if matches!(line.runner, RunnerKind::Uvx) && line.code != Code::None {

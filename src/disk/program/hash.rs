@@ -1,8 +1,10 @@
 //! Hashing of files and folders: streamed, bounded, and void when a file changes meanwhile.
 
+use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use crate::digest::{Digest, DigestBuilder};
 use crate::grant::FileStamp;
@@ -36,15 +38,49 @@ pub(super) fn file(path: &Path) -> io::Result<Hashed> {
     if before.len() > FILE_MAX {
         return Err(io::Error::other("is larger than 4 GiB"));
     }
-    let digest = stream(&mut (&handle).take(FILE_MAX + 1))?;
     let stamp = os::stamp(&path, &before);
+    let digest = match known(&stamp) {
+        Some(digest) => digest,
+        None => stream(&mut (&handle).take(FILE_MAX + 1))?,
+    };
     if os::stamp(&path, &handle.metadata()?) != stamp {
         return Err(io::Error::other("changes while it is read"));
     }
+    keep(&stamp, digest);
     Ok(Hashed {
         digest,
         stamps: vec![stamp],
     })
+}
+
+/// Digests of large files of this process by what they were: an interpreter of 100 MB is read once
+/// for all servers that it runs. The change time in the stamp cannot be set by a program.
+static LARGE: Mutex<BTreeMap<Stamp, Digest>> = Mutex::new(BTreeMap::new());
+
+type Stamp = (u64, u64, u64, i128);
+
+const LARGE_MIN: u64 = 1 << 20;
+const LARGE_COUNT_MAX: usize = 1_000;
+
+fn key(stamp: &FileStamp) -> Stamp {
+    (stamp.device, stamp.inode, stamp.size, stamp.changed_ns)
+}
+
+fn known(stamp: &FileStamp) -> Option<Digest> {
+    // Where a file has no number of its own, two files may have one stamp.
+    if stamp.size < LARGE_MIN || stamp.inode == 0 {
+        return None;
+    }
+    LARGE.lock().ok()?.get(&key(stamp)).copied()
+}
+
+fn keep(stamp: &FileStamp, digest: Digest) {
+    if let Ok(mut large) = LARGE.lock()
+        && stamp.size >= LARGE_MIN
+        && large.len() < LARGE_COUNT_MAX
+    {
+        large.insert(key(stamp), digest);
+    }
 }
 
 /// Chunks are framed one by one and have one size, so that equal content has an equal digest

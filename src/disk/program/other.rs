@@ -61,3 +61,8 @@ pub(crate) fn is_root(_metadata: &Metadata) -> bool {
 
 /// New folders are for their owner alone: the user's folder sees to that here.
 pub(crate) fn private(_builder: &mut std::fs::DirBuilder) {}
+
+/// Whether a group may change it: not known here.
+pub(crate) fn is_open_to_group(_metadata: &Metadata) -> bool {
+    false
+}

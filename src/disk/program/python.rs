@@ -1,5 +1,6 @@
 //! Code of Python: modules, the packages they are part of, and the environment they run in.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -42,38 +43,45 @@ pub(super) fn locks(artefact: &mut Artefact, script: &Path, stop: &[&Path]) {
 /// Adds a module (`python -m NAME`): its package folder, and the record of what was installed.
 /// `python` is the interpreter as it was found, links not followed, since an environment is known
 /// by the place of the link.
-pub(super) fn module(artefact: &mut Artefact, name: &str, python: &Path, places: &[&Path]) {
+/// Gives the files and folders that hold it.
+pub(super) fn module(
+    artefact: &mut Artefact,
+    name: &str,
+    python: &Path,
+    places: &[&Path],
+) -> Vec<PathBuf> {
     let root = name.split('.').next().unwrap_or(name);
     if root.is_empty() || !root.chars().all(|c| c.is_alphanumeric() || c == '_') {
         artefact.leave_out("the module's name is none");
-        return;
+        return Vec::new();
     }
     let mut folders: Vec<PathBuf> = places.iter().map(|place| (*place).to_owned()).collect();
     let installed = site_packages(python);
     folders.extend(installed.iter().cloned());
-    let mut found = false;
+    let mut found = Vec::new();
     for folder in &folders {
-        found |= add_module(artefact, root, folder);
+        found.extend(add_module(artefact, root, folder));
         add_record(artefact, root, folder);
     }
-    if !found {
+    if found.is_empty() {
         artefact.leave_out(format!(
             "the module `{root}` was not found beside {}",
             shown(python)
         ));
     }
     environment(artefact, python, &installed);
+    found
 }
 
-fn add_module(artefact: &mut Artefact, root: &str, folder: &Path) -> bool {
+fn add_module(artefact: &mut Artefact, root: &str, folder: &Path) -> Option<PathBuf> {
     let file = folder.join(format!("{root}.py"));
     if file.is_file() {
         artefact.add_file("module", &file);
-        return true;
+        return Some(file);
     }
     let package = folder.join(root);
     if !package.join("__init__.py").is_file() && !package.join("__main__.py").is_file() {
-        return false;
+        return None;
     }
     match hash::tree(&package) {
         Ok(Some(hashed)) => artefact.add("module", hashed),
@@ -91,7 +99,7 @@ fn add_module(artefact: &mut Artefact, root: &str, folder: &Path) -> bool {
             ));
         }
     }
-    true
+    Some(package)
 }
 
 /// `NAME-1.2.dist-info/RECORD` lists every installed file with its hash.
@@ -169,27 +177,12 @@ fn site_packages(python: &Path) -> Vec<PathBuf> {
             }
         }
     }
-    let mut real: Vec<PathBuf> = found
-        .iter()
-        .filter_map(|path| fs::canonicalize(path).ok())
-        .collect();
-    real.sort();
-    real.dedup();
-    // The links of an environment to its base lead to the same folders; the ones below the prefix
-    // itself must keep that prefix.
-    if let Some(prefix) = prefix(python) {
-        let own = found
-            .into_iter()
-            .filter(|path| path.starts_with(prefix) && path.is_dir());
-        let own: Vec<PathBuf> = own.collect();
-        real.retain(|path| {
-            !own.iter()
-                .any(|other| fs::canonicalize(other).is_ok_and(|o| o == *path))
-        });
-        real.splice(0..0, own);
-    }
-    real.truncate(FOLDERS_MAX);
-    real
+    // `lib64` is often a link to `lib`, and the links of an environment lead to its base. The first
+    // name of a folder stays, which is the one below the prefix itself.
+    let mut seen = HashSet::new();
+    found.retain(|path| fs::canonicalize(path).is_ok_and(|real| seen.insert(real)));
+    found.truncate(FOLDERS_MAX);
+    found
 }
 
 /// The module that a script made by an installer starts: its first `from NAME import` or

@@ -289,3 +289,23 @@ fn links_are_followed() {
     assert_eq!(found.stamps[0].path, world.path("bin/tool"));
     assert!(Path::new(&found.stamps[0].path).is_absolute());
 }
+
+#[test]
+fn a_module_of_the_project_is_said() {
+    let world = World::new();
+    world.write("p/srv/__main__.py", "run()");
+    let found = world.find("python3 -m srv");
+    assert!(found.project_local, "{found:?}");
+    world.check_pins("python3 -m srv", &["p/srv/__main__.py"]);
+}
+
+#[test]
+fn large_files_are_hashed_again_when_they_change() {
+    let world = World::new();
+    let large = |end: &str| format!("\u{7f}ELF{}{end}", "x".repeat(3 << 20));
+    world.program("bin/large", &large("a"));
+    let first = world.find("large");
+    assert_eq!(first, world.find("large"));
+    world.program("bin/large", &large("b"));
+    assert_ne!(first.digest, world.find("large").digest);
+}

@@ -70,3 +70,8 @@ pub(crate) fn is_root(metadata: &Metadata) -> bool {
 pub(crate) fn private(builder: &mut std::fs::DirBuilder) {
     std::os::unix::fs::DirBuilderExt::mode(builder, 0o700);
 }
+
+/// Whether a group other than root's may change it.
+pub(crate) fn is_open_to_group(metadata: &Metadata) -> bool {
+    metadata.mode() & 0o020 != 0 && metadata.gid() != 0
+}

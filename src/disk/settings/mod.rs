@@ -1,6 +1,9 @@
 //! The configuration files of a run read into one, and edits of the user's own file.
 
 mod edit;
+#[cfg(test)]
+#[cfg(unix)]
+mod edit_tests;
 mod read;
 #[cfg(test)]
 #[cfg(unix)]

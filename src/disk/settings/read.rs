@@ -6,7 +6,7 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::config::{ConfigProblem, FILE_MAX, Parsed, ServerDefinition, Settings, parse};
+use crate::config::{ConfigProblem, FILE_MAX, Parsed, SERVERS, ServerDefinition, Settings, parse};
 use crate::request::Source;
 
 use super::super::program::os;
@@ -116,12 +116,10 @@ impl Configuration {
                 continue;
             };
             if first.digest() != server.digest() {
-                let reason = format!(
-                    "defines a server that {} defines otherwise: ignored",
-                    first.origin
-                );
+                let reason = format!("is defined otherwise by {}: ignored", first.origin);
                 self.problems.push(ConfigProblem {
                     origin: server.origin,
+                    field: format!("{SERVERS}.{}", clean(&server.id.name)),
                     server: Some(Box::new(server.id)),
                     ..ConfigProblem::of_file(Path::new(""), reason)
                 });
@@ -192,6 +190,9 @@ fn own_file(path: &Path, owner: Owner) -> Result<Option<File>, String> {
     }
     if os::is_open_to_all(&metadata) {
         return Err("can be changed by every user of this machine; try `chmod o-w`".to_owned());
+    }
+    if owner == Owner::Root && os::is_open_to_group(&metadata) {
+        return Err("can be changed by a group of users; try `chmod g-w`".to_owned());
     }
     let real =
         std::fs::canonicalize(path).map_err(|error| format!("cannot be resolved: {error}"))?;
