@@ -2,7 +2,7 @@
 //! replaced as a whole.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -81,8 +81,7 @@ pub(super) struct LedgerFile {
 
 #[derive(Debug)]
 struct Cached {
-    /// Kept open: as long as it is, no new file gets its number, so a replaced file is noticed.
-    _held: File,
+    _held: os::Held,
     stamp: Stamp,
     store: Arc<Store>,
 }
@@ -180,7 +179,7 @@ fn load(path: &Path) -> io::Result<Cached> {
     }
     let store = Store::parse(&bytes).map_err(damaged)?;
     Ok(Cached {
-        _held: file,
+        _held: os::hold(file),
         stamp: Stamp::of(&meta),
         store: Arc::new(store),
     })

@@ -33,6 +33,14 @@ pub(super) fn identity(meta: &Metadata) -> FileId {
 /// When a file's content or owner last changed.
 pub(super) type Changed = (i64, i64);
 
+/// A file kept open: as long as it is, no new file gets its number, so that a replaced file is
+/// noticed.
+pub(super) type Held = File;
+
+pub(super) fn hold(file: File) -> Held {
+    file
+}
+
 /// For noticing edits in place.
 pub(super) fn changed(meta: &Metadata) -> Changed {
     (meta.ctime(), meta.ctime_nsec())

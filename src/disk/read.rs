@@ -125,3 +125,8 @@ fn kind(error: io::Error) -> ReadErrorKind {
         ReadErrorKind::Io(error)
     }
 }
+
+#[cfg(unix)]
+#[cfg(test)]
+#[path = "tests/read.rs"]
+mod tests;
