@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use cedar_policy::{Context, Entities as Store, EntityUid, Request, RequestEnv};
+use cedar_policy::{Context, Entities as Store, EntityUid, Request, RequestEnv, Schema};
 
 use crate::policy::polarity::FLAGS;
 use crate::policy::vocabulary::{SCHEMA, TYPES, uid};
@@ -26,8 +26,18 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
-    /// The request as it stands with a given answer.
+    /// The request as it stands with a given answer, checked against the schema.
     pub(crate) fn request(&self, answer: Answer) -> Result<Request, FactError> {
+        self.with_flags(answer, Some(&SCHEMA))
+    }
+
+    /// The same request with another answer: only three truth values differ from one that was
+    /// checked, so it is not checked again.
+    pub(crate) fn again(&self, answer: Answer) -> Result<Request, FactError> {
+        self.with_flags(answer, None)
+    }
+
+    fn with_flags(&self, answer: Answer, schema: Option<&Schema>) -> Result<Request, FactError> {
         let flags = FLAGS
             .iter()
             .zip(answer.flags())
@@ -42,7 +52,7 @@ impl Judged {
             self.action.clone(),
             self.resource.clone(),
             context,
-            Some(&SCHEMA),
+            schema,
         )
         .map_err(unfit)
     }
@@ -53,10 +63,8 @@ type Fields = Vec<(&'static str, Value)>;
 /// Puts a query into Cedar's form.
 pub(crate) fn judged(query: &Query<'_>) -> Result<Judged, FactError> {
     let mut entities = Entities::default();
-    let agent = who::add_agent(&mut entities, query.agent)?;
     let principal = match query.principal {
-        Principal::Agent(other) if other == query.agent => agent,
-        Principal::Agent(other) => who::add_agent(&mut entities, other)?,
+        Principal::Agent(agent) => who::add_agent(&mut entities, agent)?,
         Principal::Server(server) => who::add_server(&mut entities, server)?,
     };
     let (resource, mut fields) = resource(&mut entities, &query.act)?;

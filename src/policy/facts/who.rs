@@ -10,14 +10,9 @@ use crate::request::{Agent, Pin, ProgramFacts, Run, ServerFacts, Transport, Trig
 use super::build::{Entities, FactError, Value, member, number, record, reference, text};
 use super::path;
 
+/// Users and groups have no attributes: being in them is all there is to know, and that stands in
+/// the agent's own list.
 pub(super) fn add_agent(entities: &mut Entities, agent: &Agent) -> Result<EntityUid, FactError> {
-    let groups = || agent.groups.iter().map(|group| uid(&TYPES.group, group));
-    for group in groups() {
-        entities.add(&group, [], HashSet::new())?;
-    }
-    let user = uid(&TYPES.user, &agent.user);
-    let attributes = [("name", text(agent.user.as_str()))];
-    entities.add(&user, attributes, groups().collect())?;
     let name = uid(&TYPES.agent, &agent.name);
     let attributes = [
         ("name", text(agent.name.as_str())),
@@ -25,7 +20,8 @@ pub(super) fn add_agent(entities: &mut Entities, agent: &Agent) -> Result<Entity
         ("client_verified", Value::new_bool(agent.client_verified)),
         ("depth", number(u64::from(agent.depth))),
     ];
-    let above = groups().chain([user]).collect();
+    let groups = agent.groups.iter().map(|group| uid(&TYPES.group, group));
+    let above = groups.chain([uid(&TYPES.user, &agent.user)]).collect();
     entities.add(&name, attributes, above)?;
     Ok(name)
 }
