@@ -103,13 +103,50 @@ pub(super) struct Place {
     pub(super) column: usize,
 }
 
-impl Place {
+/// Where the lines of a text begin.
+pub(super) struct Lines<'a> {
+    text: &'a str,
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn of(text: &'a str) -> Self {
+        let after_each = text.match_indices('\n').map(|(at, _)| at + 1);
+        Self {
+            text,
+            starts: std::iter::once(0).chain(after_each).collect(),
+        }
+    }
+
     /// The place of a byte offset.
-    pub(super) fn of(text: &str, offset: usize) -> Self {
-        let before = text.get(..offset).unwrap_or(text);
-        let line = before.matches('\n').count() + 1;
-        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let column = before.get(start..).unwrap_or("").chars().count() + 1;
-        Self { line, column }
+    pub(super) fn place(&self, offset: usize) -> Place {
+        let line = self.starts.partition_point(|start| *start <= offset);
+        let start = self.starts.get(line - 1).copied().unwrap_or_default();
+        let before = self.text.get(start..offset).unwrap_or_default();
+        Place {
+            line,
+            column: before.chars().count() + 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_count_lines_and_characters() {
+        let text = "ab\né x\n\nend";
+        let lines = Lines::of(text);
+        let check = |what: &str, want: (usize, usize)| {
+            let place = lines.place(text.find(what).unwrap());
+            assert_eq!((place.line, place.column), want, "{what}");
+        };
+        check("ab", (1, 1));
+        check("b", (1, 2));
+        check("x", (2, 3));
+        check("end", (4, 1));
+        let end = lines.place(text.len());
+        assert_eq!((end.line, end.column), (4, 4));
     }
 }

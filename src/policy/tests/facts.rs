@@ -128,6 +128,19 @@ fn closed_vocabularies_are_those_of_the_schema() {
     ] {
         with(start(), &|a| a.start().runner = runner);
     }
+    for address in [
+        "8.8.8.8",
+        "10.0.0.1",
+        "127.0.0.1",
+        "169.254.0.1",
+        "169.254.169.254",
+        "224.0.0.1",
+        "0.0.0.0",
+        "example.com",
+    ] {
+        let host = address.parse().unwrap();
+        fits(&wish(Wish::Network(NetworkWish::Host { host, port: 1 })));
+    }
     let risks = vec![
         Risk::InlineCode,
         Risk::DownloadAndRun,
