@@ -88,6 +88,12 @@ fn whatever_is_named_is_in_the_store() {
 }
 
 #[track_caller]
+fn with(mut asking: Asking, change: impl FnOnce(&mut Asking)) {
+    change(&mut asking);
+    fits(&asking);
+}
+
+#[track_caller]
 fn fits(asking: &Asking) {
     let judged = judged(&asking.query()).unwrap();
     judged.request(Answer::None).unwrap();
@@ -95,18 +101,14 @@ fn fits(asking: &Asking) {
 
 #[test]
 fn closed_vocabularies_are_those_of_the_schema() {
-    let with = |mut asking: Asking, change: &dyn Fn(&mut Asking)| {
-        change(&mut asking);
-        fits(&asking);
-    };
     for source in [Source::Builtin, Source::Org, Source::User, Source::Project] {
-        with(call(), &|a| a.server().id.source = source);
+        with(call(), |a| a.server().id.source = source);
     }
     for pin in [Pin::Matched, Pin::Unpinned, Pin::Changed] {
-        with(call(), &|a| a.server().pin = pin);
+        with(call(), |a| a.server().pin = pin);
     }
     for transport in [Transport::Stdio, Transport::Http, Transport::InProcess] {
-        with(call(), &|a| a.server().transport = transport);
+        with(call(), |a| a.server().transport = transport);
     }
     for trigger in [
         Trigger::Person,
@@ -114,8 +116,12 @@ fn closed_vocabularies_are_those_of_the_schema() {
         Trigger::Server,
         Trigger::Schedule,
     ] {
-        with(call(), &|a| a.run.trigger = trigger);
+        with(call(), |a| a.run.trigger = trigger);
     }
+}
+
+#[test]
+fn words_of_starts_and_places_are_those_of_the_schema() {
     for runner in [
         RunnerKind::Binary,
         RunnerKind::Npx,
@@ -126,7 +132,7 @@ fn closed_vocabularies_are_those_of_the_schema() {
         RunnerKind::Script,
         RunnerKind::Remote,
     ] {
-        with(start(), &|a| a.start().runner = runner);
+        with(start(), |a| a.start().runner = runner);
     }
     for address in [
         "8.8.8.8",
@@ -153,7 +159,7 @@ fn closed_vocabularies_are_those_of_the_schema() {
         Risk::PackageInstall,
         Risk::ContainerEscape,
     ];
-    with(exec(), &|a| a.exec().risks.clone_from(&risks));
+    with(exec(), |a| a.exec().risks.clone_from(&risks));
     for place in [
         Place::Project,
         Place::ProjectVcs,
