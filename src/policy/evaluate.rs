@@ -32,8 +32,8 @@ impl Evaluation {
         }
         for error in response.diagnostics().errors() {
             let AuthorizationError::PolicyEvaluationError(error) = error;
-            let text = error.to_string().replace('\n', " ");
-            self.errors.push((error.policy_id().clone(), text));
+            let id = error.policy_id().clone();
+            self.errors.push((id, error.to_string()));
         }
     }
 

@@ -14,7 +14,7 @@ use crate::request::Layer;
 
 use super::lint;
 use super::polarity;
-use super::source::{Lines, Place, PolicyProblem, PolicySource};
+use super::source::{Lines, Place, PolicyProblem, PolicySource, one_line};
 use super::vocabulary::SCHEMA;
 
 static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| Validator::new(SCHEMA.clone()));
@@ -26,6 +26,8 @@ pub(super) struct Loaded {
     pub(super) layer: Layer,
     pub(super) file: String,
     pub(super) line: usize,
+    /// Its `@reason` on one line.
+    pub(super) reason: String,
     /// Reads a flag of human answers: its satisfaction may change with the answer.
     pub(super) heeds_answers: bool,
     /// Reads the context at all.
@@ -137,6 +139,7 @@ impl Loader {
             layer: source.layer,
             file: source.file.clone(),
             line: place.line,
+            reason: one_line(policy.annotation("reason").unwrap_or_default()),
             heeds_answers: bodies().any(polarity::mentions_flags),
             heeds_context: bodies().any(polarity::mentions_context),
         });
@@ -294,8 +297,4 @@ fn invalid(sources: &[PolicySource], loaded: &Loaded, details: &DetailedError) -
         hint: one_line(details.help.as_deref().unwrap_or_default()),
         policy: id,
     }
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

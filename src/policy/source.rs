@@ -75,7 +75,7 @@ impl PolicyProblem {
 
 impl fmt::Display for PolicyProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.file)?;
+        f.write_str(&one_line(&self.file))?;
         if self.line > 0 {
             write!(f, ":{}:{}", self.line, self.column)?;
         }
@@ -86,9 +86,9 @@ impl fmt::Display for PolicyProblem {
         if !self.policy.is_empty() {
             write!(f, "{}: ", self.policy)?;
         }
-        f.write_str(&self.message)?;
+        f.write_str(&one_line(&self.message))?;
         if !self.hint.is_empty() {
-            write!(f, " ({})", self.hint)?;
+            write!(f, " ({})", one_line(&self.hint))?;
         }
         Ok(())
     }
@@ -101,6 +101,20 @@ impl std::error::Error for PolicyProblem {}
 pub(super) struct Place {
     pub(super) line: usize,
     pub(super) column: usize,
+}
+
+/// A text as one line that no terminal takes for anything but text: white space collapsed, control
+/// and direction characters replaced.
+pub(super) fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line = words.join(" ");
+    line.replace(
+        |c: char| {
+            c.is_control()
+                || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+        },
+        "\u{fffd}",
+    )
 }
 
 /// Where the lines of a text begin.
@@ -133,6 +147,17 @@ impl<'a> Lines<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_line_is_only_text() {
+        for (text, want) in [
+            ("a\n  b\tc", "a b c"),
+            ("\u{1b}[31mred", "\u{fffd}[31mred"),
+            ("a\u{202e}b\u{2028}c", "a\u{fffd}b c"),
+        ] {
+            assert_eq!(one_line(text), want);
+        }
+    }
 
     #[test]
     fn places_count_lines_and_characters() {

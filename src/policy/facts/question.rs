@@ -46,7 +46,7 @@ impl Judged {
             .context
             .iter()
             .map(|(name, value)| (name.clone(), value.clone()));
-        let context = Context::from_pairs(fields.chain(flags)).map_err(unfit)?;
+        let context = Context::from_pairs(fields.chain(flags)).map_err(unfit("circumstances"))?;
         Request::new(
             self.principal.clone(),
             self.action.clone(),
@@ -54,7 +54,7 @@ impl Judged {
             context,
             schema,
         )
-        .map_err(unfit)
+        .map_err(unfit("circumstances"))
     }
 }
 
@@ -79,7 +79,8 @@ pub(crate) fn judged(query: &Query<'_>) -> Result<Judged, FactError> {
         action.clone(),
         resource.type_name().clone(),
     );
-    let entities = Store::from_entities(entities.into_vec(), Some(&SCHEMA)).map_err(unfit)?;
+    let entities =
+        Store::from_entities(entities.into_vec(), Some(&SCHEMA)).map_err(unfit("entities"))?;
     Ok(Judged {
         env,
         resource,
@@ -232,7 +233,7 @@ fn prompt(entities: &mut Entities, get: &GetPrompt) -> Result<(EntityUid, Fields
 }
 
 fn qualified(server: &ServerFacts, name: &str) -> String {
-    format!("{}/{name}", server.id)
+    format!("{}/{name}", who::server_name(&server.id))
 }
 
 /// The Cedar action of an act.
@@ -255,8 +256,8 @@ pub(crate) fn action_name(act: &Act<'_>) -> &'static str {
 /// The resource of an act as it stands in policies.
 pub(crate) fn named_resource(act: &Act<'_>) -> String {
     match act {
-        Act::StartServer(start) => start.server.id.to_string(),
-        Act::ReviewTools(review) => review.server.id.to_string(),
+        Act::StartServer(start) => who::server_name(&start.server.id),
+        Act::ReviewTools(review) => who::server_name(&review.server.id),
         Act::Wish(Wish::Read(path) | Wish::Write(path) | Wish::Socket(path)) => path.text.clone(),
         Act::Wish(Wish::Network(NetworkWish::Whole)) => "whole".to_owned(),
         Act::Wish(Wish::Network(NetworkWish::Host { host, port })) => {
@@ -274,6 +275,6 @@ pub(crate) fn named_resource(act: &Act<'_>) -> String {
 pub(crate) fn principal_name(query: &Query<'_>) -> String {
     match query.principal {
         Principal::Agent(agent) => format!("agent/{}", agent.name),
-        Principal::Server(server) => format!("server/{}", server.id),
+        Principal::Server(server) => format!("server/{}", who::server_name(&server.id)),
     }
 }

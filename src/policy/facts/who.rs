@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use cedar_policy::EntityUid;
 
 use crate::policy::vocabulary::{TYPES, uid};
-use crate::request::{Agent, Pin, ProgramFacts, Run, ServerFacts, Transport, Trigger};
+use crate::request::{Agent, Pin, ProgramFacts, Run, ServerFacts, ServerId, Transport, Trigger};
 
 use super::build::{Entities, FactError, Value, member, number, record, reference, text};
 use super::path;
@@ -30,7 +30,7 @@ pub(super) fn add_server(
     entities: &mut Entities,
     server: &ServerFacts,
 ) -> Result<EntityUid, FactError> {
-    let name = uid(&TYPES.server, &server.id.to_string());
+    let name = uid(&TYPES.server, &server_name(&server.id));
     if entities.has(&name) {
         return Ok(name);
     }
@@ -48,6 +48,13 @@ pub(super) fn add_server(
     ];
     entities.add(&name, attributes, HashSet::from([source]))?;
     Ok(name)
+}
+
+/// A server's name in policies, `user/files`. A slash inside the name is written `%2F`: the tool `b/c`
+/// of the server `a` is not the tool `c` of the server `a/b`.
+pub(super) fn server_name(id: &ServerId) -> String {
+    let name = id.name.replace('%', "%25").replace('/', "%2F");
+    format!("{}/{name}", id.source.name())
 }
 
 /// The source of a server as an entity.
