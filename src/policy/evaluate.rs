@@ -4,13 +4,14 @@
 use std::collections::BTreeSet;
 
 use cedar_policy::{
-    AuthorizationError, Authorizer, Decision, Effect, PolicyId, PolicySet as Cedar, Response,
+    AuthorizationError, Authorizer, Decision, Effect, PolicyId, PolicySet as Cedar, Request,
+    Response,
 };
 
 use crate::grant::Confinement;
 use crate::request::{Act, Answer, Because, Layer, Query, Role};
 
-use super::facts::{self, Judged};
+use super::facts::{self, FactError, Judged};
 use super::set::{PolicySet, Store};
 use super::verdict::{PolicyOutcome, Verdict, VerdictPart, engine};
 
@@ -31,8 +32,8 @@ impl Evaluation {
         }
         for error in response.diagnostics().errors() {
             let AuthorizationError::PolicyEvaluationError(error) = error;
-            let text = error.to_string().replace('\n', " ");
-            self.errors.push((error.policy_id().clone(), text));
+            let id = error.policy_id().clone();
+            self.errors.push((id, error.to_string()));
         }
     }
 
@@ -66,11 +67,8 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn evaluate(&self, answer: Answer) -> Result<Evaluation, Refused> {
-        let request = self
-            .judged
-            .request(answer)
-            .map_err(|error| Refused(vec![engine(error.to_string())]))?;
+    fn evaluate(&self, request: Result<Request, FactError>) -> Result<Evaluation, Refused> {
+        let request = request.map_err(|error| Refused(vec![engine(error.to_string())]))?;
         let mut evaluation = Evaluation::default();
         for set in &self.sets {
             let response = self
@@ -115,7 +113,7 @@ impl<'a> Judge<'a> {
     }
 
     fn judge(&self, query: &Query<'_>, held: Answer) -> Result<Ruling, Refused> {
-        let now = self.evaluate(held)?;
+        let now = self.evaluate(self.judged.request(held))?;
         if now.allows() {
             let because = self.because(&now.permits, Role::Permits);
             return Ok((PolicyOutcome::Allow, because));
@@ -129,7 +127,7 @@ impl<'a> Judge<'a> {
             if answer <= held {
                 continue;
             }
-            let then = self.evaluate(answer)?;
+            let then = self.evaluate(self.judged.again(answer))?;
             if then.allows() {
                 let mut because = self.because(&now.forbids, Role::RequiresAnswer);
                 because.extend(self.because(&then.permits, Role::PermitsOnceAnswered));
@@ -193,7 +191,7 @@ impl PolicySet {
     pub fn never_allows(&self, query: &Query<'_>) -> Option<Because> {
         let judged = facts::judged(query).ok()?;
         let judge = Judge::new(&self.0, &judged);
-        let evaluation = judge.evaluate(Answer::Once).ok()?;
+        let evaluation = judge.evaluate(judged.request(Answer::Once)).ok()?;
         evaluation
             .forbids
             .iter()

@@ -13,6 +13,7 @@ use super::load::Loaded;
 use super::polarity::conditions;
 use super::record;
 use super::set::{PolicyEffect, PolicyInfo, PolicySet};
+use super::source::one_line;
 use super::verdict::{PolicyOutcome, Verdict};
 
 /// Why an action is judged as it is.
@@ -170,7 +171,7 @@ impl Probe {
         let text = text.strip_prefix('{').unwrap_or(text);
         let text = text.strip_suffix('}').unwrap_or(text);
         Some(Clause {
-            text: text.split_whitespace().collect::<Vec<_>>().join(" "),
+            text: one_line(text),
             kind: kind.to_owned(),
             value: self.value(&policy),
         })
@@ -188,7 +189,7 @@ fn evaluate(request: &Request, policy: &Policy, entities: &Entities) -> Truth {
     };
     let response = Authorizer::new().is_authorized(request, &set, entities);
     if let Some(error) = response.diagnostics().errors().next() {
-        return Truth::Error(error.to_string().replace('\n', " "));
+        return Truth::Error(one_line(&error.to_string()));
     }
     match response.decision() {
         Decision::Allow => Truth::Yes,
@@ -263,7 +264,7 @@ impl fmt::Display for Explanation {
 
 impl fmt::Display for ExplainedPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}: {}", self.what, self.outcome)?;
+        writeln!(f, "{}: {}", one_line(&self.what), self.outcome)?;
         self.policies
             .iter()
             .try_for_each(|policy| write!(f, "{policy}"))

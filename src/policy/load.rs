@@ -14,7 +14,7 @@ use crate::request::Layer;
 
 use super::lint;
 use super::polarity;
-use super::source::{Place, PolicyProblem, PolicySource};
+use super::source::{Lines, Place, PolicyProblem, PolicySource, one_line};
 use super::vocabulary::SCHEMA;
 
 static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| Validator::new(SCHEMA.clone()));
@@ -26,6 +26,8 @@ pub(super) struct Loaded {
     pub(super) layer: Layer,
     pub(super) file: String,
     pub(super) line: usize,
+    /// Its `@reason` on one line.
+    pub(super) reason: String,
     /// Reads a flag of human answers: its satisfaction may change with the answer.
     pub(super) heeds_answers: bool,
     /// Reads the context at all.
@@ -75,8 +77,9 @@ impl Loader {
                 return self.problems.extend(unreadable(source, &error));
             }
         };
+        let lines = Lines::of(text);
         for template in parsed.templates() {
-            let place = locate(text, &template.to_string(), 0).0;
+            let place = lines.place(find(text, &template.to_string(), 0));
             let problem = PolicyProblem::of_file(source, "a template is no policy")
                 .hint("name the principal and the resource instead of `?principal` and `?resource`")
                 .at(place);
@@ -86,9 +89,10 @@ impl Loader {
         policies.sort_by_key(|policy| position(policy));
         let mut from = 0;
         for policy in policies {
-            let (place, end) = locate(text, &policy.to_string(), from);
-            from = end;
-            self.policy(source, &stem, policy, place);
+            let written = policy.to_string();
+            let start = find(text, &written, from);
+            from = start + written.len();
+            self.policy(source, &stem, policy, lines.place(start));
         }
     }
 
@@ -135,6 +139,7 @@ impl Loader {
             layer: source.layer,
             file: source.file.clone(),
             line: place.line,
+            reason: one_line(policy.annotation("reason").unwrap_or_default()),
             heeds_answers: bodies().any(polarity::mentions_flags),
             heeds_context: bodies().any(polarity::mentions_context),
         });
@@ -244,17 +249,14 @@ fn position(policy: &Policy) -> usize {
         .unwrap_or(usize::MAX)
 }
 
-/// Where a policy's text stands, and where it ends.
-fn locate(text: &str, policy: &str, from: usize) -> (Place, usize) {
+/// Where a policy's text begins. Policies come in the order of the file: look on from the last one.
+fn find(text: &str, policy: &str, from: usize) -> usize {
     let rest = text.get(from..).unwrap_or_default();
-    let start = rest.find(policy).map_or(from, |offset| from + offset);
-    (
-        Place::of(text, start),
-        (start + policy.len()).min(text.len()),
-    )
+    rest.find(policy).map_or(from, |offset| from + offset)
 }
 
 fn unreadable(source: &PolicySource, error: &DetailedError) -> Vec<PolicyProblem> {
+    let lines = Lines::of(without_mark(&source.text));
     std::iter::once(error)
         .chain(&error.related)
         .map(|error| {
@@ -262,7 +264,7 @@ fn unreadable(source: &PolicySource, error: &DetailedError) -> Vec<PolicyProblem
             let problem = PolicyProblem::of_file(source, message)
                 .hint(one_line(error.help.as_deref().unwrap_or_default()));
             match error.source_locations.first() {
-                Some(label) => problem.at(Place::of(without_mark(&source.text), label.loc.start)),
+                Some(label) => problem.at(lines.place(label.loc.start)),
                 None => problem,
             }
         })
@@ -276,7 +278,7 @@ fn invalid(sources: &[PolicySource], loaded: &Loaded, details: &DetailedError) -
         .find(|source| source.layer == loaded.layer && source.file == loaded.file)
         .map_or("", |source| without_mark(&source.text));
     let place = match details.source_locations.first() {
-        Some(label) => Place::of(text, label.loc.start),
+        Some(label) => Lines::of(text).place(label.loc.start),
         None => Place {
             line: loaded.line,
             column: 1,
@@ -295,8 +297,4 @@ fn invalid(sources: &[PolicySource], loaded: &Loaded, details: &DetailedError) -
         hint: one_line(details.help.as_deref().unwrap_or_default()),
         policy: id,
     }
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -12,7 +12,7 @@ use crate::request::{Because, Layer, Role};
 
 use super::index::Index;
 use super::load::{Loaded, load};
-use super::source::{PolicyProblem, PolicySource};
+use super::source::{PolicyProblem, PolicySource, one_line};
 use super::vocabulary::{JSON, SCHEMA};
 
 const GUARD_RAILS: &str = include_str!("../../policies/builtin/guardrails.cedar");
@@ -41,7 +41,7 @@ pub struct PolicyInfo {
     pub file: String,
     /// The line on which it begins.
     pub line: usize,
-    /// Its `@reason`; may be empty. Project text is hostile until cleaned.
+    /// Its `@reason` on one line; may be empty. Project text is for people only.
     pub reason: String,
     /// Its text.
     pub text: String,
@@ -187,13 +187,9 @@ impl Loaded {
             },
             file: self.file.clone(),
             line: self.line,
-            reason: self.reason().to_owned(),
+            reason: self.reason.clone(),
             text: self.policy.to_string(),
         }
-    }
-
-    fn reason(&self) -> &str {
-        self.policy.annotation("reason").unwrap_or_default()
     }
 
     /// Its part in a decision.
@@ -202,14 +198,14 @@ impl Loaded {
             policy: self.policy.id().to_string(),
             layer: self.layer,
             role,
-            reason: self.reason().to_owned(),
+            reason: self.reason.clone(),
         }
     }
 
     /// Its part in a decision when it could not be evaluated.
     pub(super) fn failed(&self, error: &str) -> Because {
         Because {
-            reason: format!("could not be evaluated: {error}"),
+            reason: format!("could not be evaluated: {}", one_line(error)),
             ..self.because(Role::Error)
         }
     }

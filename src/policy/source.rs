@@ -75,7 +75,7 @@ impl PolicyProblem {
 
 impl fmt::Display for PolicyProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.file)?;
+        f.write_str(&one_line(&self.file))?;
         if self.line > 0 {
             write!(f, ":{}:{}", self.line, self.column)?;
         }
@@ -86,9 +86,9 @@ impl fmt::Display for PolicyProblem {
         if !self.policy.is_empty() {
             write!(f, "{}: ", self.policy)?;
         }
-        f.write_str(&self.message)?;
+        f.write_str(&one_line(&self.message))?;
         if !self.hint.is_empty() {
-            write!(f, " ({})", self.hint)?;
+            write!(f, " ({})", one_line(&self.hint))?;
         }
         Ok(())
     }
@@ -103,13 +103,75 @@ pub(super) struct Place {
     pub(super) column: usize,
 }
 
-impl Place {
+/// A text as one line that no terminal takes for anything but text: white space collapsed, control
+/// and direction characters replaced.
+pub(super) fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line = words.join(" ");
+    line.replace(
+        |c: char| {
+            c.is_control()
+                || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+        },
+        "\u{fffd}",
+    )
+}
+
+/// Where the lines of a text begin.
+pub(super) struct Lines<'a> {
+    text: &'a str,
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn of(text: &'a str) -> Self {
+        let after_each = text.match_indices('\n').map(|(at, _)| at + 1);
+        Self {
+            text,
+            starts: std::iter::once(0).chain(after_each).collect(),
+        }
+    }
+
     /// The place of a byte offset.
-    pub(super) fn of(text: &str, offset: usize) -> Self {
-        let before = text.get(..offset).unwrap_or(text);
-        let line = before.matches('\n').count() + 1;
-        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let column = before.get(start..).unwrap_or("").chars().count() + 1;
-        Self { line, column }
+    pub(super) fn place(&self, offset: usize) -> Place {
+        let line = self.starts.partition_point(|start| *start <= offset);
+        let start = self.starts.get(line - 1).copied().unwrap_or_default();
+        let before = self.text.get(start..offset).unwrap_or_default();
+        Place {
+            line,
+            column: before.chars().count() + 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_is_only_text() {
+        for (text, want) in [
+            ("a\n  b\tc", "a b c"),
+            ("\u{1b}[31mred", "\u{fffd}[31mred"),
+            ("a\u{202e}b\u{2028}c", "a\u{fffd}b c"),
+        ] {
+            assert_eq!(one_line(text), want);
+        }
+    }
+
+    #[test]
+    fn places_count_lines_and_characters() {
+        let text = "ab\né x\n\nend";
+        let lines = Lines::of(text);
+        let check = |what: &str, want: (usize, usize)| {
+            let place = lines.place(text.find(what).unwrap());
+            assert_eq!((place.line, place.column), want, "{what}");
+        };
+        check("ab", (1, 1));
+        check("b", (1, 2));
+        check("x", (2, 3));
+        check("end", (4, 1));
+        let end = lines.place(text.len());
+        assert_eq!((end.line, end.column), (4, 4));
     }
 }

@@ -56,7 +56,7 @@ fn who() -> Vec<Flip> {
         on("Agent.client", r#"principal.client == "x""#, |a| { a.agent.client = "x".into() }),
         on("Agent.client_verified", "principal.client_verified", |a| a.agent.client_verified = true),
         on("Agent.depth", "principal.depth > 0", |a| a.agent.depth = 1),
-        on("User.name", r#"principal in User::"x""#, |a| { a.agent.user = "x".into() }),
+        on("User", r#"principal in User::"x""#, |a| { a.agent.user = "x".into() }),
         on("Group", r#"principal in Group::"sre""#, |a| { a.agent.groups.push("sre".into()) }),
         on("Server.name", r#"resource.server.name == "x""#, |a| { a.server().id.name = "x".into() }),
         on("Server.source", r#"resource.server.source == Source::"org""#, |a| a.server().id.source = Source::Org),

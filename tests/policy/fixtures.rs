@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use creance::{
-    Answer, EnvFacts, Guarantee, NetworkWish, Pin, PolicyOutcome, PolicySet, Risk, Role, Source,
-    Trigger, Wish,
+    Answer, EnvFacts, Guarantee, Layer, NetworkWish, Pin, PolicyOutcome, PolicySet, PolicySource,
+    Risk, Role, ServerId, Source, Trigger, Wish,
 };
 
 use crate::base::{
@@ -89,9 +89,62 @@ fn defaults() -> Vec<Fixture> {
     ]
 }
 
-#[test]
-fn shipped_policies_do_what_they_say() {
-    let policies = PolicySet::builtin();
+/// The examples, each in the layer that it is written for.
+fn examples() -> PolicySet {
+    let source = |layer: Layer, text: &str| PolicySource {
+        layer,
+        file: format!("{}.cedar", layer.name()),
+        text: text.to_owned(),
+    };
+    let sources = [
+        source(
+            Layer::Org,
+            include_str!("../../policies/examples/org.cedar"),
+        ),
+        source(
+            Layer::User,
+            include_str!("../../policies/examples/user.cedar"),
+        ),
+        source(
+            Layer::Project,
+            include_str!("../../policies/examples/project.cedar"),
+        ),
+    ];
+    let (set, warnings) = PolicySet::parse(&sources).unwrap();
+    assert_eq!(warnings, []);
+    set
+}
+
+#[rustfmt::skip]
+fn example_forbids() -> Vec<Fixture> {
+    let tool = |server: &str, name: &str| with(call(), |a| {
+        a.server().id = ServerId::new(if server == "git" { Source::Org } else { Source::User }, server);
+        a.call().tool.name = name.to_owned();
+    });
+    let pay = |amount: i64| with(tool("payments", "pay"), |a| a.call().arguments = serde_json::json!({ "amount": amount }));
+    let whole = || wish(Wish::Network(NetworkWish::Whole));
+    vec![
+        fixture("never-move", (call(), NONE), (tool("files", "move_file"), Deny)),
+        fixture("big-numbers", (pay(500), ALWAYS), (pay(501), Ask(ONCE))),
+        fixture("pinned-packages", (start(), ALWAYS), (with(start(), |a| a.start().package.1.clear()), Deny)),
+        fixture("whole-network", (whole(), ONCE), (whole(), Ask(ONCE))),
+        fixture("no-options", (tool("git", "git_log"), ALWAYS), (with(tool("git", "git_log"), |a| a.call().option_like.push("since".into())), Deny)),
+        fixture("generated-code", (tool("files", "write_file"), ALWAYS), (with(tool("files", "write_file"), |a| a.call().paths.push(arg_path("to", "generated/x"))), Ask(ALWAYS))),
+    ]
+}
+
+#[rustfmt::skip]
+fn example_permits() -> Vec<Fixture> {
+    let weak = |level: fn() -> creance::Confinement| with(start(), |a| a.start().confinement = level());
+    vec![
+        fixture("read-docs", (call(), NONE), (with(call(), |a| a.call().paths = vec![arg_path("path", "src/a")]), Ask(ALWAYS))),
+        fixture("weak-sandbox", (weak(|| weakened(Guarantee::Writes)), ALWAYS), (weak(|| creance::Confinement::none("a test")), Deny)),
+    ]
+}
+
+/// Each forbid leaves one request alone and is named where it stops another; each permit is named
+/// where it lets one pass.
+fn check(policies: &PolicySet, forbids: Vec<Fixture>, permits: Vec<Fixture>) {
     let named = |verdict: &creance::Verdict, id: &str| {
         let end = format!("/{id}");
         verdict
@@ -99,28 +152,44 @@ fn shipped_policies_do_what_they_say() {
             .iter()
             .any(|because| because.policy.ends_with(&end))
     };
-    for Fixture { id, allow, deny } in guard_rails() {
+    let outcomes = |Fixture { id, allow, deny }: &Fixture| {
         let passed = policies.evaluate_all(&[allow.0.query()], allow.1);
         assert_eq!(passed.outcome, Allow, "{id}: {passed:#?}");
         let stopped = policies.evaluate_all(&[deny.0.query()], NONE);
         assert_eq!(stopped.outcome, deny.1, "{id}: {stopped:#?}");
-        assert!(named(&stopped, id), "{id}: {stopped:#?}");
+        (passed, stopped)
+    };
+    for fixture in forbids {
+        let (_, stopped) = outcomes(&fixture);
+        assert!(named(&stopped, fixture.id), "{}: {stopped:#?}", fixture.id);
     }
-    for Fixture { id, allow, deny } in defaults() {
-        let passed = policies.evaluate_all(&[allow.0.query()], allow.1);
-        assert_eq!(passed.outcome, Allow, "{id}: {passed:#?}");
-        assert!(named(&passed, id), "{id}: {passed:#?}");
-        let stopped = policies.evaluate_all(&[deny.0.query()], NONE);
-        assert_eq!(stopped.outcome, deny.1, "{id}: {stopped:#?}");
+    for fixture in permits {
+        let (passed, _) = outcomes(&fixture);
+        assert!(named(&passed, fixture.id), "{}: {passed:#?}", fixture.id);
     }
 }
 
 #[test]
+fn shipped_policies_do_what_they_say() {
+    check(&PolicySet::builtin(), guard_rails(), defaults());
+    check(&examples(), example_forbids(), example_permits());
+}
+
+#[test]
 fn each_shipped_policy_has_a_fixture() {
-    let tested = guard_rails().into_iter().chain(defaults());
-    let tested: BTreeSet<_> = tested.map(|fixture| fixture.id.to_owned()).collect();
+    let tested = [
+        guard_rails(),
+        defaults(),
+        example_forbids(),
+        example_permits(),
+    ];
+    let tested: BTreeSet<_> = tested
+        .iter()
+        .flatten()
+        .map(|fixture| fixture.id.to_owned())
+        .collect();
     let local = |id: &str| id.rsplit('/').next().unwrap().to_owned();
-    let shipped: BTreeSet<_> = PolicySet::builtin()
+    let shipped: BTreeSet<_> = examples()
         .list()
         .iter()
         .map(|info| local(&info.id))
@@ -128,7 +197,7 @@ fn each_shipped_policy_has_a_fixture() {
     assert_eq!(shipped, tested);
 }
 
-/// README 6.1: each of the three guarantees is needed; a policy of the user makes it a question.
+/// Each of the three guarantees is needed; a policy of the user makes it a question.
 #[test]
 fn a_weak_sandbox_is_denied_unless_a_policy_asks() {
     let asks = crate::base::user(

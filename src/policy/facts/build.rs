@@ -8,21 +8,22 @@ use crate::policy::vocabulary::uid;
 
 pub(super) type Value = RestrictedExpression;
 
-/// A fact could not be put into Cedar's form.
+/// A fact could not be put into Cedar's form. Cedar's own words would repeat the facts, and with them
+/// secrets that stand in arguments.
 #[derive(Debug)]
-pub(crate) struct FactError(pub(super) String);
+pub(crate) struct FactError(&'static str);
 
 impl std::fmt::Display for FactError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "the facts do not fit the schema: {}", self.0)
+        write!(f, "the {} of this request do not fit the schema", self.0)
     }
 }
 
 impl std::error::Error for FactError {}
 
-/// A failure of Cedar while facts are put into its form.
-pub(super) fn unfit(error: impl std::fmt::Display) -> FactError {
-    FactError(error.to_string().replace('\n', " "))
+/// Turns any failure of Cedar into an error that says at what it happened.
+pub(super) fn unfit<E>(what: &'static str) -> impl FnOnce(E) -> FactError {
+    move |_| FactError(what)
 }
 
 /// The entities of one request.
@@ -40,7 +41,8 @@ impl Entities {
         let attributes = attributes
             .into_iter()
             .map(|(key, value)| (key.to_owned(), value));
-        let entity = Entity::new_with_tags(name.clone(), attributes, parents, []).map_err(unfit)?;
+        let entity = Entity::new_with_tags(name.clone(), attributes, parents, [])
+            .map_err(unfit("attributes"))?;
         self.0.insert(name.clone(), entity);
         Ok(())
     }
@@ -52,7 +54,8 @@ impl Entities {
         tags: impl IntoIterator<Item = (String, Value)>,
     ) -> Result<Value, FactError> {
         let name = uid(kind, "call");
-        let entity = Entity::new_with_tags(name.clone(), [], [], tags).map_err(unfit)?;
+        let entity =
+            Entity::new_with_tags(name.clone(), [], [], tags).map_err(unfit("arguments"))?;
         self.0.insert(name.clone(), entity);
         Ok(reference(name))
     }
@@ -94,5 +97,5 @@ pub(super) fn record(
     let fields = fields
         .into_iter()
         .map(|(key, value)| (key.to_owned(), value));
-    Value::new_record(fields).map_err(unfit)
+    Value::new_record(fields).map_err(unfit("records"))
 }

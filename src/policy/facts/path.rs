@@ -96,11 +96,19 @@ pub(super) fn add_arguments(
             Some(common) => common.intersection(&within).cloned().collect(),
         });
     }
+    let every = every.unwrap_or_default();
     let count = arguments.len() as u64;
     let mut add_group = |id: &str, within: HashSet<EntityUid>| {
         let group = uid(&TYPES.paths, id);
         entities.add(&group, [("count", number(count))], within)?;
         Ok::<_, FactError>(reference(group))
+    };
+    // Mostly there is one path: then one entity does for both.
+    let (every, some) = if every == some {
+        let both = add_group("all", every)?;
+        (both.clone(), both)
+    } else {
+        (add_group("every", every)?, add_group("some", some)?)
     };
     let resolved = arguments.iter().all(|argument| argument.path.is_some());
     let inside = |argument: &ArgPath| {
@@ -110,8 +118,8 @@ pub(super) fn add_arguments(
             .is_some_and(|path| path.in_project.is_some())
     };
     Ok(PathArguments {
-        every: add_group("every", every.unwrap_or_default())?,
-        some: add_group("some", some)?,
+        every,
+        some,
         by_name: entities.add_tagged(&TYPES.arg_paths, tags)?,
         resolved: Value::new_bool(resolved),
         outside: Value::new_bool(!arguments.iter().all(inside)),

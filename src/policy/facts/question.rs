@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use cedar_policy::{Context, Entities as Store, EntityUid, Request, RequestEnv};
+use cedar_policy::{Context, Entities as Store, EntityUid, Request, RequestEnv, Schema};
 
 use crate::policy::polarity::FLAGS;
 use crate::policy::vocabulary::{SCHEMA, TYPES, uid};
@@ -26,8 +26,18 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
-    /// The request as it stands with a given answer.
+    /// The request as it stands with a given answer, checked against the schema.
     pub(crate) fn request(&self, answer: Answer) -> Result<Request, FactError> {
+        self.with_flags(answer, Some(&SCHEMA))
+    }
+
+    /// The same request with another answer: only three truth values differ from one that was
+    /// checked, so it is not checked again.
+    pub(crate) fn again(&self, answer: Answer) -> Result<Request, FactError> {
+        self.with_flags(answer, None)
+    }
+
+    fn with_flags(&self, answer: Answer, schema: Option<&Schema>) -> Result<Request, FactError> {
         let flags = FLAGS
             .iter()
             .zip(answer.flags())
@@ -36,15 +46,15 @@ impl Judged {
             .context
             .iter()
             .map(|(name, value)| (name.clone(), value.clone()));
-        let context = Context::from_pairs(fields.chain(flags)).map_err(unfit)?;
+        let context = Context::from_pairs(fields.chain(flags)).map_err(unfit("circumstances"))?;
         Request::new(
             self.principal.clone(),
             self.action.clone(),
             self.resource.clone(),
             context,
-            Some(&SCHEMA),
+            schema,
         )
-        .map_err(unfit)
+        .map_err(unfit("circumstances"))
     }
 }
 
@@ -53,10 +63,8 @@ type Fields = Vec<(&'static str, Value)>;
 /// Puts a query into Cedar's form.
 pub(crate) fn judged(query: &Query<'_>) -> Result<Judged, FactError> {
     let mut entities = Entities::default();
-    let agent = who::add_agent(&mut entities, query.agent)?;
     let principal = match query.principal {
-        Principal::Agent(other) if other == query.agent => agent,
-        Principal::Agent(other) => who::add_agent(&mut entities, other)?,
+        Principal::Agent(agent) => who::add_agent(&mut entities, agent)?,
         Principal::Server(server) => who::add_server(&mut entities, server)?,
     };
     let (resource, mut fields) = resource(&mut entities, &query.act)?;
@@ -71,7 +79,8 @@ pub(crate) fn judged(query: &Query<'_>) -> Result<Judged, FactError> {
         action.clone(),
         resource.type_name().clone(),
     );
-    let entities = Store::from_entities(entities.into_vec(), Some(&SCHEMA)).map_err(unfit)?;
+    let entities =
+        Store::from_entities(entities.into_vec(), Some(&SCHEMA)).map_err(unfit("entities"))?;
     Ok(Judged {
         env,
         resource,
@@ -224,7 +233,7 @@ fn prompt(entities: &mut Entities, get: &GetPrompt) -> Result<(EntityUid, Fields
 }
 
 fn qualified(server: &ServerFacts, name: &str) -> String {
-    format!("{}/{name}", server.id)
+    format!("{}/{name}", who::server_name(&server.id))
 }
 
 /// The Cedar action of an act.
@@ -247,8 +256,8 @@ pub(crate) fn action_name(act: &Act<'_>) -> &'static str {
 /// The resource of an act as it stands in policies.
 pub(crate) fn named_resource(act: &Act<'_>) -> String {
     match act {
-        Act::StartServer(start) => start.server.id.to_string(),
-        Act::ReviewTools(review) => review.server.id.to_string(),
+        Act::StartServer(start) => who::server_name(&start.server.id),
+        Act::ReviewTools(review) => who::server_name(&review.server.id),
         Act::Wish(Wish::Read(path) | Wish::Write(path) | Wish::Socket(path)) => path.text.clone(),
         Act::Wish(Wish::Network(NetworkWish::Whole)) => "whole".to_owned(),
         Act::Wish(Wish::Network(NetworkWish::Host { host, port })) => {
@@ -266,6 +275,6 @@ pub(crate) fn named_resource(act: &Act<'_>) -> String {
 pub(crate) fn principal_name(query: &Query<'_>) -> String {
     match query.principal {
         Principal::Agent(agent) => format!("agent/{}", agent.name),
-        Principal::Server(server) => format!("server/{}", server.id),
+        Principal::Server(server) => format!("server/{}", who::server_name(&server.id)),
     }
 }

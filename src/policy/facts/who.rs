@@ -5,19 +5,14 @@ use std::collections::HashSet;
 use cedar_policy::EntityUid;
 
 use crate::policy::vocabulary::{TYPES, uid};
-use crate::request::{Agent, Pin, ProgramFacts, Run, ServerFacts, Transport, Trigger};
+use crate::request::{Agent, Pin, ProgramFacts, Run, ServerFacts, ServerId, Transport, Trigger};
 
 use super::build::{Entities, FactError, Value, member, number, record, reference, text};
 use super::path;
 
+/// Users and groups have no attributes: being in them is all there is to know, and that stands in
+/// the agent's own list.
 pub(super) fn add_agent(entities: &mut Entities, agent: &Agent) -> Result<EntityUid, FactError> {
-    let groups = || agent.groups.iter().map(|group| uid(&TYPES.group, group));
-    for group in groups() {
-        entities.add(&group, [], HashSet::new())?;
-    }
-    let user = uid(&TYPES.user, &agent.user);
-    let attributes = [("name", text(agent.user.as_str()))];
-    entities.add(&user, attributes, groups().collect())?;
     let name = uid(&TYPES.agent, &agent.name);
     let attributes = [
         ("name", text(agent.name.as_str())),
@@ -25,7 +20,8 @@ pub(super) fn add_agent(entities: &mut Entities, agent: &Agent) -> Result<Entity
         ("client_verified", Value::new_bool(agent.client_verified)),
         ("depth", number(u64::from(agent.depth))),
     ];
-    let above = groups().chain([user]).collect();
+    let groups = agent.groups.iter().map(|group| uid(&TYPES.group, group));
+    let above = groups.chain([uid(&TYPES.user, &agent.user)]).collect();
     entities.add(&name, attributes, above)?;
     Ok(name)
 }
@@ -34,7 +30,7 @@ pub(super) fn add_server(
     entities: &mut Entities,
     server: &ServerFacts,
 ) -> Result<EntityUid, FactError> {
-    let name = uid(&TYPES.server, &server.id.to_string());
+    let name = uid(&TYPES.server, &server_name(&server.id));
     if entities.has(&name) {
         return Ok(name);
     }
@@ -52,6 +48,13 @@ pub(super) fn add_server(
     ];
     entities.add(&name, attributes, HashSet::from([source]))?;
     Ok(name)
+}
+
+/// A server's name in policies, `user/files`. A slash inside the name is written `%2F`: the tool `b/c`
+/// of the server `a` is not the tool `c` of the server `a/b`.
+pub(super) fn server_name(id: &ServerId) -> String {
+    let name = id.name.replace('%', "%25").replace('/', "%2F");
+    format!("{}/{name}", id.source.name())
 }
 
 /// The source of a server as an entity.

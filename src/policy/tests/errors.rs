@@ -18,6 +18,7 @@ fn failing(effect: &str, id: &str) -> Loaded {
         layer: Layer::User,
         file: "test.cedar".to_owned(),
         line: 1,
+        reason: "r".to_owned(),
         heeds_answers: false,
         heeds_context: true,
     }

@@ -4,6 +4,7 @@
 #[path = "../../../tests/policy/base.rs"]
 mod base;
 mod errors;
+mod facts;
 mod slices;
 
 use super::vocabulary::{JSON, TEXT};

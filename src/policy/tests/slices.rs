@@ -10,7 +10,7 @@ use proptest::sample::{select, subsequence};
 use super::base::{Asking, arg_path, call, env, exec, path, prompt, resource, start, tools, wish};
 use crate::policy::evaluate::Judge;
 use crate::policy::load::{Loaded, load};
-use crate::policy::{PolicySet, PolicySource, facts};
+use crate::policy::{PolicyOutcome, PolicySet, PolicySource, facts};
 use crate::request::{Answer, Layer, Source, Wish};
 
 const EFFECTS: [&str; 2] = ["permit", "forbid"];
@@ -126,6 +126,30 @@ proptest! {
             let sliced = judge.ruling(&query, held);
             judge.sets = vec![&whole];
             assert_eq!(sliced, judge.ruling(&query, held), "{query:?}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(proptest::test_runner::Config::with_cases(24))]
+    /// A stronger answer never takes away what a weaker one gave.
+    #[test]
+    fn answers_only_help(extra in policies()) {
+        let builtin = PolicySet::builtin();
+        let all = builtin.0.policies.values().cloned().chain(extra).collect();
+        let set = PolicySet::new(all).unwrap();
+        for asking in requests() {
+            let outcome = |held| set.evaluate_all(&[asking.query()], held).outcome;
+            let mut before = outcome(Answer::None);
+            for held in Answer::LADDER {
+                let now = outcome(held);
+                let expected = match before {
+                    PolicyOutcome::Ask(enough) if enough <= held => PolicyOutcome::Allow,
+                    other => other,
+                };
+                assert_eq!(now, expected, "{asking:?} {held:?}");
+                before = now;
+            }
         }
     }
 }
