@@ -133,7 +133,7 @@ impl Desk<'_> {
         let ended = match (args.answer, &args.id) {
             (Some(word), Some(id)) => self.answer_one(word.answer(), id, args.scope).await,
             _ if args.json || args.list => self.list(&args).await,
-            _ => self.ask_all(args.follow).await,
+            _ => self.ask_all(&args).await,
         };
         match ended {
             Ok(code) => code,
@@ -227,12 +227,12 @@ impl Desk<'_> {
         Ok(FAILED)
     }
 
-    async fn ask_all(&mut self, follow: bool) -> Result<u8, Failure> {
+    async fn ask_all(&mut self, args: &ApproveArgs) -> Result<u8, Failure> {
         let mut asked = false;
         loop {
             let waiting = self.scan().await?;
             match waiting.first() {
-                None if follow => tokio::time::sleep(LOOK_AGAIN).await,
+                None if args.follow => tokio::time::sleep(LOOK_AGAIN).await,
                 None if asked => return Ok(DONE),
                 None => return self.nothing_waits(),
                 Some(one) if !self.asker.attended() => return self.nobody_here(one),

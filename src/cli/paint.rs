@@ -14,13 +14,13 @@ pub(crate) struct Paint {
 impl Paint {
     /// What standard output shows.
     pub(crate) fn for_stdout() -> Self {
-        let set = |name| std::env::var_os(name).unwrap_or_default();
+        let set = |name| {
+            let value = std::env::var_os(name).unwrap_or_default();
+            value.to_string_lossy().into_owned()
+        };
+        let terminal = std::io::stdout().is_terminal().then(|| set("TERM"));
         Self {
-            colour: colour(
-                std::io::stdout().is_terminal(),
-                &set("NO_COLOR").to_string_lossy(),
-                &set("TERM").to_string_lossy(),
-            ),
+            colour: colour(terminal.as_deref(), &set("NO_COLOR")),
             width: creance::stdout_width().unwrap_or(WIDTH),
         }
     }
@@ -38,12 +38,11 @@ impl Paint {
 /// Where no terminal says how wide it is.
 const WIDTH: usize = 80;
 
-/// See no-color.org: any value but the empty one means no.
-fn colour(is_terminal: bool, no_color: &str, term: &str) -> Colour {
-    if is_terminal && no_color.is_empty() && term != "dumb" {
-        Colour::Ansi
-    } else {
-        Colour::Plain
+/// `terminal` is its kind (`TERM`), if it is one. See no-color.org: any value of `NO_COLOR` but the empty one means no.
+fn colour(terminal: Option<&str>, no_color: &str) -> Colour {
+    match terminal {
+        Some(kind) if kind != "dumb" && no_color.is_empty() => Colour::Ansi,
+        _ => Colour::Plain,
     }
 }
 
@@ -149,11 +148,11 @@ mod tests {
 
     #[test]
     fn colours_are_for_terminals_that_want_them() {
-        assert_eq!(colour(true, "", "xterm"), Colour::Ansi);
-        assert_eq!(colour(false, "", "xterm"), Colour::Plain);
-        assert_eq!(colour(true, "1", "xterm"), Colour::Plain);
-        assert_eq!(colour(true, "0", "xterm"), Colour::Plain);
-        assert_eq!(colour(true, "", "dumb"), Colour::Plain);
+        assert_eq!(colour(Some("xterm"), ""), Colour::Ansi);
+        assert_eq!(colour(None, ""), Colour::Plain);
+        assert_eq!(colour(Some("xterm"), "1"), Colour::Plain);
+        assert_eq!(colour(Some("xterm"), "0"), Colour::Plain);
+        assert_eq!(colour(Some("dumb"), ""), Colour::Plain);
     }
 
     fn table(rows: &[[&str; 3]], width: usize) -> Vec<String> {

@@ -8,6 +8,7 @@ mod line;
 mod prompt;
 mod render;
 mod visible;
+#[cfg_attr(not(unix), expect(dead_code, reason = "no approval socket there"))]
 mod wire;
 
 #[cfg_attr(unix, path = "unix/mod.rs")]

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use tokio::sync::Mutex;
@@ -14,7 +15,7 @@ use crate::request::{Answer, Approver, Channel, Question, Reply};
 use super::dialogue::{Dialogue, Step};
 use super::editor::{Editor, Key};
 use super::line::Line;
-use super::os::{Cancelled, Stop, Tty, cancel_pair, owns_terminal};
+use super::os::{Cancel, Cancelled, Stop, Tty, cancel_pair, owns_terminal};
 use super::render::render;
 
 /// Whether colours are used.
@@ -57,22 +58,26 @@ impl Prompt {
     async fn put(&self, question: &Question) -> Option<Reply> {
         let turn = Arc::clone(&self.turn).lock_owned().await;
         let (cancel, cancelled) = cancel_pair().ok()?;
+        let (inside, left) = channel::<()>();
         let talk = Talk {
             path: self.path.clone(),
             guard: self.guard,
             colour: self.colour,
             question: question.clone(),
         };
+        let visit = Visit {
+            cancel: Some(cancel),
+            left,
+        };
         // The thread keeps the turn: a withdrawn question has left the terminal before the next
         // one enters it.
         let said = tokio::task::spawn_blocking(move || {
             let said = talk.run(&cancelled);
-            drop(turn);
+            drop((turn, inside));
             said
         })
         .await;
-        // Dropping this future before it is done drops `cancel`, and that ends the thread.
-        drop(cancel);
+        drop(visit);
         let (answer, scope) = said.ok().flatten()?;
         Some(Reply {
             answer,
@@ -92,6 +97,24 @@ impl Approver for Prompt {
 
     fn attended(&self) -> bool {
         owns_terminal(&self.path)
+    }
+}
+
+/// Dropping it withdraws the question, and waits until the terminal is as it was: whoever comes
+/// next, for example the command that was asked about, may set modes of its own.
+struct Visit {
+    cancel: Option<Cancel>,
+    left: Receiver<()>,
+}
+
+/// Leaving takes no longer unless the thread could not even start.
+const LEAVE_MAX: Duration = Duration::from_millis(200);
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        drop(self.cancel.take());
+        // The thread never sends; it hangs up when it is out.
+        let _ = self.left.recv_timeout(LEAVE_MAX);
     }
 }
 

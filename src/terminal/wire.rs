@@ -72,7 +72,6 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    #[cfg_attr(not(unix), expect(dead_code, reason = "no approval socket there"))]
     pub(super) fn new(socket: PathBuf, pid: u32, question: Question) -> Self {
         Self {
             socket,
@@ -94,12 +93,10 @@ impl Waiting {
         self.pid
     }
 
-    #[cfg_attr(not(unix), expect(dead_code, reason = "no approval socket there"))]
     pub(super) fn socket(&self) -> &Path {
         &self.socket
     }
 
-    #[cfg_attr(not(unix), expect(dead_code, reason = "no approval socket there"))]
     pub(super) fn digest(&self) -> Option<Digest> {
         self.digest
     }

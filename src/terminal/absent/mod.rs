@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::io;
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::time::Duration;
@@ -93,7 +94,7 @@ pub(super) fn owns_terminal(_path: &Path) -> bool {
 
 /// A terminal that cannot be opened.
 #[derive(Debug)]
-pub(super) struct Tty<'a>(&'a Cancelled);
+pub(super) struct Tty<'a>(PhantomData<&'a Cancelled>);
 
 impl<'a> Tty<'a> {
     pub(super) fn open(_path: &Path, _cancelled: &'a Cancelled) -> io::Result<Self> {

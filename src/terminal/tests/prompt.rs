@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::fd::AsFd as _;
-use std::sync::mpsc::{Receiver, channel};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, tcgetattr};
@@ -185,6 +184,21 @@ fn a_withdrawn_question_leaves_the_terminal() {
     // The thread gives the turn back once the modes are restored.
     let _turn = runtime.block_on(person.prompt.turn.lock());
     assert!(person.echoes());
+}
+
+/// Whoever comes next, such as the command that was asked about, finds the terminal as it was.
+#[test]
+fn the_modes_are_back_when_the_question_is_dropped() {
+    let person = Person::new(Duration::ZERO);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let asked = question("Run a command");
+    for _ in 0..20 {
+        let asking = person.prompt.ask(&asked);
+        let limit = Duration::from_millis(5);
+        let out_of_time = runtime.block_on(async { tokio::time::timeout(limit, asking).await });
+        assert!(out_of_time.is_err());
+        assert!(person.echoes());
+    }
 }
 
 #[test]

@@ -9,4 +9,4 @@ mod tty;
 pub use client::{scan, send};
 pub use socket::ApprovalSocket;
 pub use tty::stdout_width;
-pub(super) use tty::{Cancelled, Stop, Tty, cancel_pair, owns_terminal};
+pub(super) use tty::{Cancel, Cancelled, Stop, Tty, cancel_pair, owns_terminal};

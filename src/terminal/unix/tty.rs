@@ -25,6 +25,13 @@ pub(in crate::terminal) struct Cancel(
 #[derive(Debug)]
 pub(in crate::terminal) struct Cancelled(UnixStream);
 
+impl Cancelled {
+    fn is_withdrawn(&self) -> bool {
+        let mut fds = [PollFd::new(&self.0, PollFlags::IN)];
+        poll(&mut fds, Some(&Timespec::default())) != Ok(0)
+    }
+}
+
 pub(in crate::terminal) fn cancel_pair() -> io::Result<(Cancel, Cancelled)> {
     let (cancel, cancelled) = UnixStream::pair()?;
     Ok((Cancel(cancel), Cancelled(cancelled)))
@@ -82,6 +89,9 @@ pub(in crate::terminal) struct Tty<'a> {
 impl<'a> Tty<'a> {
     pub(in crate::terminal) fn open(path: &Path, cancelled: &'a Cancelled) -> Result<Self, Errno> {
         let fd = open(path)?;
+        if cancelled.is_withdrawn() {
+            return Err(Errno::CANCELED);
+        }
         let before = rustix::termios::tcgetattr(&fd)?;
         let mut modes = before.clone();
         // Keys come one by one and Ctrl-C as a key: it means "no" to this question.
