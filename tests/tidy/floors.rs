@@ -9,7 +9,7 @@ pub(crate) const FLOORS: &[(&str, &[&str], &[&str])] = &[
     (
         "words",
         &[
-            "digest", "clean", "grant", "request", "protocol", "audit", "config",
+            "digest", "grant", "clean", "request", "protocol", "audit", "config",
         ],
         &[],
     ),
@@ -216,7 +216,11 @@ pub(crate) fn binary(sources: &[Source]) -> Vec<Fault> {
             let stolen = tokens[at - 1].text == "mod"
                 && source.path == "src/main.rs"
                 && floor_of(&tokens[at].text).is_some();
-            let moved = tokens[at - 1].text == "[" && tokens[at].text == "path";
+            let moved = tokens[at - 1].text == "path"
+                && tokens[at].text == "="
+                && tokens
+                    .get(at + 1)
+                    .is_some_and(|t| t.text.starts_with("\"../"));
             if stolen || moved {
                 faults.push(source.fault(
                     tokens[at].line,

@@ -189,12 +189,13 @@ fn purity_holds() {
         "use std::{fmt, fs::File};",
         "fn f() { std::env::var(\"A\") }",
         "use std::time::{Duration, Instant};",
-        "use std::time::SystemTime;",
+        "fn f() { SystemTime::now() }",
         "use std::net::TcpStream;",
         "use std::process::Command;",
         "use std::os::fd::OwnedFd;",
         "fn f() { std::io::stdin() }",
         "fn f(p: &Path) { p.canonicalize() }",
+        "fn f() { std::time::SystemTime::now() }",
     ] {
         check(rule, &[("src/request/a.rs", bad)], &["src/request/a.rs:1"]);
         check(rule, &[("src/policy/a.rs", bad)], &["src/policy/a.rs:1"]);
@@ -281,10 +282,19 @@ fn shape_holds() {
 fn orphans_are_found() {
     let tree = [
         ("src/lib.rs", "mod a; mod inner { mod d; }"),
-        ("src/a/mod.rs", "mod b;"),
+        ("src/a/mod.rs", "mod b; mod os;"),
         ("src/a/b.rs", "#[cfg(test)] mod tests;"),
         ("src/a/b/tests.rs", ""),
         ("src/inner/d.rs", ""),
+        (
+            "src/a/os.rs",
+            "#[cfg(unix)]\n#[path = \"os_unix.rs\"]\npub(super) mod os;",
+        ),
+        (
+            "src/a/os_unix.rs",
+            "#[cfg_attr(unix, path = \"../a/deep/er.rs\")] mod er;",
+        ),
+        ("src/a/deep/er.rs", ""),
         ("src/a/lost.rs", "mod b;"),
         ("tests/x.rs", "#[path = \"x/y.rs\"] mod y;"),
         ("tests/x/y.rs", ""),
@@ -303,42 +313,36 @@ fn orphans_are_found() {
 fn store_holds() {
     let policy = (
         "policies/builtin/a.cedar",
-        "@id(\"no-secrets\")\nforbid (principal, action, resource);",
+        "@id(\"keys\")\nforbid (principal, action, resource);",
     );
+    let table = |text| [policy, ("tests/policy/t.rs", text)];
+    let lost = "policies/builtin/a.cedar:1";
+    let idle = "tests/policy/t.rs:1";
+    check(store::fixtures, &[policy], &[lost]);
     check(
         store::fixtures,
-        &[policy],
-        &["policies/builtin/a.cedar:1", "policies/builtin/a.cedar:1"],
-    );
-    check(
-        store::fixtures,
-        &[
-            policy,
-            ("tests/policy/t.rs", "(\"builtin/a/no-secrets\", Deny)"),
-        ],
-        &["policies/builtin/a.cedar:1"],
-    );
-    check(
-        store::fixtures,
-        &[
-            policy,
-            (
-                "tests/policy/t.txt",
-                "no-secrets: deny x\nno-secrets: allow y",
-            ),
-        ],
+        &table("fixture(\"keys\", (a(), B), (c(1, 2), D)),"),
         &[],
     );
     check(
         store::fixtures,
-        &[
-            policy,
-            (
-                "tests/policy/t.txt",
-                "no-secrets-2: deny x\nno-secrets-2: allow y",
-            ),
-        ],
-        &["policies/builtin/a.cedar:1", "policies/builtin/a.cedar:1"],
+        &table("fixture(\"keys\", (a(), B), (c, D),)"),
+        &[],
+    );
+    check(
+        store::fixtures,
+        &table("fixture(\"keys\", (a(), B))"),
+        &[lost],
+    );
+    check(
+        store::fixtures,
+        &table("// fixture(\"keys\", a, b)"),
+        &[lost],
+    );
+    check(
+        store::fixtures,
+        &table("fixture(\"keys-2\", a, b)"),
+        &[lost, idle],
     );
     check(
         store::schemas,

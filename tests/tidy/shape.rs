@@ -158,8 +158,10 @@ fn children(source: &Source) -> Vec<String> {
                 found.extend([
                     format!("{own}/{below}{name}.rs"),
                     format!("{own}/{below}{name}/mod.rs"),
+                    // A file that was reached by `#[path]` has its modules beside it.
+                    format!("{folder}/{below}{name}.rs"),
                 ]);
-                found.extend(moved(&tokens[..at]).map(|to| format!("{folder}/{to}")));
+                found.extend(moved(&tokens[..at]).iter().map(|to| joined(folder, to)));
             }
             _ => {}
         }
@@ -167,11 +169,25 @@ fn children(source: &Source) -> Vec<String> {
     found
 }
 
-/// The path of a `#[path = "…"]` that stands right before a `mod` line.
-fn moved(before: &[Token]) -> Option<String> {
-    let [.., hash, open, word, equals, text, close] = before else {
-        return None;
+/// The path in a `#[path = "…"]` or `#[cfg_attr(…, path = "…")]` of the item that comes next.
+fn moved(before: &[Token]) -> Vec<String> {
+    let ends = |t: &Token| [";", "{", "}"].contains(&t.text.as_str());
+    let from = before.iter().rposition(ends).map_or(0, |at| at + 1);
+    let path = |w: &[Token]| {
+        (w[0].text == "path" && w[1].text == "=").then(|| w[2].text.trim_matches('"').to_string())
     };
-    let attribute = [hash, open, word, equals, close].map(|t| t.text.as_str());
-    (attribute == ["#", "[", "path", "=", "]"]).then(|| text.text.trim_matches('"').to_string())
+    before[from..].windows(3).filter_map(path).collect()
+}
+
+/// A relative path below a folder, with `..` taken away.
+fn joined(folder: &str, to: &str) -> String {
+    let mut parts: Vec<&str> = folder.split('/').collect();
+    for part in to.split('/') {
+        if part == ".." {
+            parts.pop();
+        } else {
+            parts.push(part);
+        }
+    }
+    parts.join("/")
 }

@@ -4,35 +4,46 @@
 use crate::rust::{Path, Token, closing, lex, paths_from, without_tests};
 use crate::{Fault, Source};
 
-/// Each shipped policy is seen to act and seen not to act.
+/// Each shipped policy is seen to let something pass and seen not to.
 ///
-/// A fixture is a line below `tests/policy/` that names the policy's id; the same line, or the
-/// fixture around it, says `allow` or `deny`.
+/// A fixture is a row `fixture("ID", (request that passes …), (request that does not …))` below
+/// `tests/policy/`; the table's own test runs it. A row for no shipped policy is a fault too.
 pub(crate) fn fixtures(sources: &[Source]) -> Vec<Fault> {
-    let tests: Vec<&Source> = sources
-        .iter()
-        .filter(|s| s.path.starts_with("tests/policy/"))
-        .collect();
-    let mut faults = Vec::new();
+    let mut rows: Vec<(&Source, usize, String)> = Vec::new();
     for source in sources
         .iter()
-        .filter(|s| s.path.starts_with("policies/") && s.path.ends_with(".cedar"))
+        .filter(|s| s.path.starts_with("tests/policy/"))
     {
-        for (line, id) in policy_ids(&source.text) {
-            let missing = ["allow", "deny"]
-                .into_iter()
-                .filter(|outcome| !tests.iter().any(|t| has_fixture(&t.text, &id, outcome)));
-            let fault = |outcome: &str| {
-                source.fault(
-                    line,
-                    format!("policy `{id}` has no fixture with `{outcome}`"),
-                    "add a line with its id and that outcome below tests/policy/",
-                )
-            };
-            faults.extend(missing.map(fault));
-        }
+        let found = fixture_rows(&lex(&source.text)).into_iter();
+        rows.extend(found.map(|(line, id)| (source, line, id)));
     }
-    faults
+    let mut shipped: Vec<(&Source, usize, String)> = Vec::new();
+    let builtin = |s: &&Source| s.path.starts_with("policies/") && s.path.ends_with(".cedar");
+    for source in sources.iter().filter(builtin) {
+        let found = policy_ids(&source.text).into_iter();
+        shipped.extend(found.map(|(line, id)| (source, line, id)));
+    }
+    let missing = shipped
+        .iter()
+        .filter(|(_, _, id)| !rows.iter().any(|row| row.2 == *id));
+    let missing = missing.map(|(source, line, id)| {
+        source.fault(
+            *line,
+            format!("policy `{id}` has no allow and deny fixture"),
+            "add its row to the table below tests/policy/",
+        )
+    });
+    let idle = rows
+        .iter()
+        .filter(|(_, _, id)| !shipped.iter().any(|policy| policy.2 == *id));
+    let idle = idle.map(|(source, line, id)| {
+        source.fault(
+            *line,
+            format!("a fixture for `{id}`, which is no shipped policy"),
+            "mend the id, or delete the row",
+        )
+    });
+    missing.chain(idle).collect()
 }
 
 /// The ids of a policy file: the texts of its `@id("…")` lines.
@@ -52,14 +63,35 @@ fn policy_ids(text: &str) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// Whether one line names the policy (whole words, `builtin/defaults/ID` too) and the outcome.
-fn has_fixture(text: &str, id: &str, outcome: &str) -> bool {
-    text.lines().any(|line| {
-        let words: Vec<&str> = line
-            .split(|c: char| !(c.is_alphanumeric() || "-_".contains(c)))
-            .collect();
-        words.contains(&id) && words.iter().any(|w| w.eq_ignore_ascii_case(outcome))
-    })
+/// The rows `fixture("ID", …, …)` of a test: three arguments, the first of them a text.
+fn fixture_rows(tokens: &[Token]) -> Vec<(usize, String)> {
+    let row = |at: usize| {
+        let [name, open, id] = tokens.get(at..at + 3)? else {
+            return None;
+        };
+        let text = id.text.strip_prefix('"')?.strip_suffix('"')?;
+        let whole = name.text == "fixture" && open.text == "(" && arguments(&tokens[at + 1..]) == 3;
+        whole.then(|| (name.line, text.to_string()))
+    };
+    (0..tokens.len()).filter_map(row).collect()
+}
+
+/// How many arguments the call has whose `(` stands first; a comma at the end adds none.
+fn arguments(tokens: &[Token]) -> usize {
+    let (mut depth, mut commas, mut last) = (0, 0, "");
+    for token in tokens {
+        match token.text.as_str() {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => depth -= 1,
+            "," if depth == 1 => commas += 1,
+            _ => {}
+        }
+        if depth == 0 {
+            break;
+        }
+        last = &token.text;
+    }
+    commas + usize::from(last != ",")
 }
 
 /// A schema that no code names is a promise that nobody keeps.
