@@ -87,7 +87,12 @@ impl Guards {
             let last = parts.as_path().as_os_str().is_empty();
             match fs::symlink_metadata(&current) {
                 Err(error) if error.kind() == ErrorKind::NotFound => {
-                    return self.put(&current, last);
+                    let kind = if last {
+                        placeholder::kind_of(&current)
+                    } else {
+                        Kind::Folder
+                    };
+                    return self.put(&current, kind);
                 }
                 Err(error) => return Err(error),
                 Ok(found) if found.is_symlink() => {
@@ -111,12 +116,7 @@ impl Guards {
         Ok(())
     }
 
-    fn put(&mut self, path: &Path, last: bool) -> io::Result<()> {
-        let kind = if last {
-            placeholder::kind_of(path)
-        } else {
-            Kind::Folder
-        };
+    fn put(&mut self, path: &Path, kind: Kind) -> io::Result<()> {
         match Placeholder::put(path, kind) {
             Ok(held) => self.placeholders.push(held),
             // Nobody can create it there, the program even less.

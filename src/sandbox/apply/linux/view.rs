@@ -11,6 +11,7 @@ use rustix::thread::UnshareFlags;
 
 use super::devices;
 use super::mounts::{attach, clone_tree, new_file_system, open_in, open_or_make};
+use super::placeholder::Kind;
 use super::survey::{Found, Place, Survey};
 use super::sys::{self, NODEV, NOSUID, RDONLY, Reach};
 use crate::sandbox::plan::{FolderKind, Plan};
@@ -72,14 +73,9 @@ impl View {
     }
 
     /// Mounts something at a place, which is created when it lies in a folder of our own.
-    pub(super) fn mount(
-        &self,
-        tree: &OwnedFd,
-        path: &Path,
-        folder: bool,
-    ) -> Result<(), StageError> {
+    pub(super) fn mount(&self, tree: &OwnedFd, path: &Path, kind: Kind) -> Result<(), StageError> {
         let failed = |e| os("view", format!("`{}`", path.display()), e);
-        let place = open_or_make(self.root.as_fd(), path, folder).map_err(failed)?;
+        let place = open_or_make(self.root.as_fd(), path, kind).map_err(failed)?;
         attach(tree, place).map_err(failed)
     }
 
@@ -92,7 +88,7 @@ impl View {
                 let set = RDONLY | NOSUID | NODEV;
                 sys::mount_setattr(&tree, set, 0, Reach::Tree)
                     .map_err(|e| StageError::os("read", place.path.display(), &e))?;
-                self.mount(&tree, &place.path, is_folder(place))
+                self.mount(&tree, &place.path, kind(place))
             }
             FolderKind::Write => self.lay_writable(place, survey),
         }
@@ -114,7 +110,7 @@ impl View {
 
     fn lay_empty(&mut self, place: &Place) -> Result<(), StageError> {
         let empty = tmpfs(EMPTY)?;
-        match open_or_make(self.root.as_fd(), &place.path, true) {
+        match open_or_make(self.root.as_fd(), &place.path, Kind::Folder) {
             Ok(target) if is_folder_fd(target.as_fd()) => {
                 attach(&empty, target).map_err(|e| os("view", place.path.display(), e))?;
                 self.closing.push(empty);
@@ -132,7 +128,7 @@ impl View {
             return Ok(());
         }
         let private = tmpfs(PRIVATE)?;
-        self.mount(&private, &place.path, true)
+        self.mount(&private, &place.path, Kind::Folder)
     }
 
     /// A writable folder is mounted twice. In the lower mount every folder on the way to something
@@ -147,7 +143,7 @@ impl View {
         if !pins.is_empty() {
             let lower = self.copy(place)?;
             open(&lower)?;
-            self.mount(&lower, &place.path, is_folder(place))?;
+            self.mount(&lower, &place.path, kind(place))?;
             for pin in pins {
                 let failed = |e| os("pin", format!("`{}`", pin.display()), e);
                 let target = open_in(self.root.as_fd(), &pin).map_err(failed)?;
@@ -159,7 +155,7 @@ impl View {
         }
         let tree = self.copy(place)?;
         open(&tree)?;
-        self.mount(&tree, &place.path, is_folder(place))
+        self.mount(&tree, &place.path, kind(place))
     }
 
     fn mount_over(&self, tree: &OwnedFd, path: &Path) -> Result<(), StageError> {
@@ -242,8 +238,11 @@ fn pins(root: &Path, survey: &Survey) -> Vec<PathBuf> {
     pins
 }
 
-fn is_folder(place: &Place) -> bool {
-    place.found.is_none_or(|found| found.folder)
+fn kind(place: &Place) -> Kind {
+    match place.found {
+        Some(found) if !found.folder => Kind::File,
+        _ => Kind::Folder,
+    }
 }
 
 fn identity(fd: BorrowedFd<'_>) -> Option<Found> {
