@@ -20,12 +20,42 @@ struct Case {
 }
 
 const CASES: &[Case] = &[
-    Case { id: "SBX-01", write: &["wt"], read: &[], hide: &[] },
-    Case { id: "SBX-01", write: &["wt", "main"], read: &[], hide: &[] },
-    Case { id: "SBX-03", write: &["repo"], read: &[], hide: &[] },
-    Case { id: "SBX-04", write: &["proj"], read: &["."], hide: &["home"] },
-    Case { id: "SBX-07", write: &["proj"], read: &[], hide: &[] },
-    Case { id: "SBX-13", write: &["proj"], read: &["other"], hide: &[] },
+    Case {
+        id: "SBX-01",
+        write: &["wt"],
+        read: &[],
+        hide: &[],
+    },
+    Case {
+        id: "SBX-01",
+        write: &["wt", "main"],
+        read: &[],
+        hide: &[],
+    },
+    Case {
+        id: "SBX-03",
+        write: &["repo"],
+        read: &[],
+        hide: &[],
+    },
+    Case {
+        id: "SBX-04",
+        write: &["proj"],
+        read: &["."],
+        hide: &["home"],
+    },
+    Case {
+        id: "SBX-07",
+        write: &["proj"],
+        read: &[],
+        hide: &[],
+    },
+    Case {
+        id: "SBX-13",
+        write: &["proj"],
+        read: &["other"],
+        hide: &[],
+    },
 ];
 
 pub fn run_cases(backend: &str) {
@@ -49,16 +79,29 @@ pub fn public() {
 }
 
 fn file(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/sandbox").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/cases/sandbox")
+        .join(name)
 }
 
 fn play(case: &Case, backend: &str) {
     let dir = tempfile::tempdir().unwrap();
     let root = fs::canonicalize(dir.path()).unwrap();
     let setup = fs::read_to_string(file(&format!("{}.setup.sh", case.id))).unwrap();
-    let done = Command::new("/bin/sh").arg("-c").arg(setup).arg("setup").arg(&root).status().unwrap();
+    let done = Command::new("/bin/sh")
+        .arg("-c")
+        .arg(setup)
+        .arg("setup")
+        .arg(&root)
+        .status()
+        .unwrap();
     assert!(done.success(), "{}: set-up failed", case.id);
-    let at = |names: &[&str]| names.iter().map(|name| fs::canonicalize(root.join(name)).unwrap()).collect::<Vec<_>>();
+    let at = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| fs::canonicalize(root.join(name)).unwrap())
+            .collect::<Vec<_>>()
+    };
     let write = at(case.write);
     let mut grant = Grant {
         home: Some("/nonexistent-home".into()),
@@ -73,7 +116,12 @@ fn play(case: &Case, backend: &str) {
     let launch = Launch {
         program: fs::canonicalize("/bin/sh").unwrap(),
         name: "sh".into(),
-        args: vec!["-c".into(), probe, "probe".into(), root.display().to_string()],
+        args: vec![
+            "-c".into(),
+            probe,
+            "probe".into(),
+            root.display().to_string(),
+        ],
         cwd: grant.write[0].clone(),
         stamps: Vec::new(),
     };
@@ -90,17 +138,29 @@ fn run_or_panic(backend: &str, launch: &Launch, grant: &Grant) -> String {
 }
 
 fn compare(id: &str, backend: &str, got: &str) {
-    let got: BTreeMap<&str, &str> = got.lines().filter_map(|line| line.split_once('\t')).collect();
-    for line in fs::read_to_string(file(&format!("{id}.want.tsv"))).unwrap().lines() {
+    let got: BTreeMap<&str, &str> = got
+        .lines()
+        .filter_map(|line| line.split_once('\t'))
+        .collect();
+    for line in fs::read_to_string(file(&format!("{id}.want.tsv")))
+        .unwrap()
+        .lines()
+    {
         let (name, want) = line.split_once('\t').unwrap();
         let have = got.get(name).copied().unwrap_or("no answer");
-        assert!(want.starts_with(have) || want.contains(&format!("or {have}")), "{id} {backend} {name}: {have}, want {want}");
+        assert!(
+            want.starts_with(have) || want.contains(&format!("or {have}")),
+            "{id} {backend} {name}: {have}, want {want}"
+        );
     }
 }
 
 /// SBX-10: connecting to a Unix socket of the machine.
 fn play_socket(backend: &str) {
-    let Some(python) = ["/usr/bin/python3"].into_iter().find(|path| Path::new(path).exists()) else {
+    let Some(python) = ["/usr/bin/python3"]
+        .into_iter()
+        .find(|path| Path::new(path).exists())
+    else {
         println!("skipped SBX-10: no /usr/bin/python3");
         return;
     };
@@ -117,7 +177,10 @@ fn play_socket(backend: &str) {
         cwd: "/".into(),
         stamps: Vec::new(),
     };
-    let grant = Grant { read: vec![root], ..Grant::default() };
+    let grant = Grant {
+        read: vec![root],
+        ..Grant::default()
+    };
     compare("SBX-10", backend, &run_or_panic(backend, &launch, &grant));
 }
 
@@ -125,8 +188,16 @@ fn play_socket(backend: &str) {
 fn play_environment(backend: &str) {
     let dir = tempfile::tempdir().unwrap();
     let root = fs::canonicalize(dir.path()).unwrap();
-    let mut grant = Grant { temp: Some(root.clone()), ..Grant::default() };
-    for (name, value) in [("PATH", "/usr/bin:/bin"), ("HOME", "/"), ("LANG", "C"), ("MY_SERVER_KEY", "k")] {
+    let mut grant = Grant {
+        temp: Some(root.clone()),
+        ..Grant::default()
+    };
+    for (name, value) in [
+        ("PATH", "/usr/bin:/bin"),
+        ("HOME", "/"),
+        ("LANG", "C"),
+        ("MY_SERVER_KEY", "k"),
+    ] {
         grant.env.0.insert(name.into(), value.into());
     }
     let launch = Launch {
@@ -137,13 +208,19 @@ fn play_environment(backend: &str) {
         stamps: Vec::new(),
     };
     let out = run_or_panic(backend, &launch, &grant);
-    let mut names: Vec<&str> = out.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
+    let mut names: Vec<&str> = out
+        .lines()
+        .filter_map(|line| Some(line.split_once('=')?.0))
+        .collect();
     names.sort_unstable();
     assert_eq!(names, ["HOME", "LANG", "MY_SERVER_KEY", "PATH", "TMPDIR"]);
 }
 
 fn namespaces() -> Vec<String> {
-    backends().into_iter().filter(|name| name != "linux-landlock").collect()
+    backends()
+        .into_iter()
+        .filter(|name| name != "linux-landlock")
+        .collect()
 }
 
 /// A protected name that is a link: it starts, the target is protected, the link stays.
@@ -167,7 +244,10 @@ pub fn links() {
             echo done";
         let out = run(&backend, &world.shell(script), &world.grant()).unwrap();
         assert_eq!(out.out, "done\n", "{backend}: {}", out.err);
-        assert!(!project.join("settings").exists(), "{backend}: the placeholder was left");
+        assert!(
+            !project.join("settings").exists(),
+            "{backend}: the placeholder was left"
+        );
         assert!(project.join(".vscode").is_symlink());
     }
 }
@@ -178,10 +258,17 @@ pub fn git_works() {
         let world = World::new();
         let repo = world.project.join("repo");
         let git = |script: &str| {
-            let done = Command::new("/bin/sh").arg("-c").arg(script).current_dir(&world.project).status().unwrap();
+            let done = Command::new("/bin/sh")
+                .arg("-c")
+                .arg(script)
+                .current_dir(&world.project)
+                .status()
+                .unwrap();
             assert!(done.success());
         };
-        git("git init -q repo && cd repo && git config user.name t && git config user.email t@example.test && echo a > a && git add . && git commit -qm 1 && git worktree add -q ../tree -b tree");
+        git(
+            "git init -q repo && cd repo && git config user.name t && git config user.email t@example.test && echo a > a && git add . && git commit -qm 1 && git worktree add -q ../tree -b tree",
+        );
         let tree = world.project.join("tree");
         let mut grant = world.grant();
         grant.write = vec![repo.clone(), tree.clone()];
@@ -225,7 +312,10 @@ pub fn stamps() {
         assert_eq!(run(&backend, &launch, &world.grant()).unwrap().out, "ran\n");
         fs::write(&script, "two").unwrap();
         let error = run(&backend, &launch, &world.grant()).err().unwrap();
-        assert!(error.contains("changed after it was checked"), "{backend}: {error}");
+        assert!(
+            error.contains("changed after it was checked"),
+            "{backend}: {error}"
+        );
         fs::remove_file(&script).unwrap();
         let error = run(&backend, &launch, &world.grant()).err().unwrap();
         assert!(error.contains("disappeared"), "{backend}: {error}");
@@ -239,18 +329,31 @@ pub fn placeholders() {
         let before = snapshot(&world.project);
         crate::world::block_on(async {
             let wait = world.shell("echo up; read x; mkdir .creance/x 2>/dev/null || echo guarded");
-            let mut first = creance::internal::start(&backend, &wait, &world.grant()).await.unwrap();
+            let mut first = creance::internal::start(&backend, &wait, &world.grant())
+                .await
+                .unwrap();
             assert_eq!(first.line().await, "up");
-            let mut second = creance::internal::start(&backend, &wait, &world.grant()).await.unwrap();
+            let mut second = creance::internal::start(&backend, &wait, &world.grant())
+                .await
+                .unwrap();
             assert_eq!(second.line().await, "up");
             let (out, _, _) = first.finish(b"\n").await;
             assert_eq!(out, "guarded\n");
-            assert!(world.project.join(".creance").is_dir(), "the second one still needs it");
+            assert!(
+                world.project.join(".creance").is_dir(),
+                "the second one still needs it"
+            );
             fs::write(world.project.join(".envrc"), "mine").unwrap();
             let (out, _, _) = second.finish(b"\n").await;
-            assert_eq!(out, "guarded\n", "{backend}: the first one took the guard away");
+            assert_eq!(
+                out, "guarded\n",
+                "{backend}: the first one took the guard away"
+            );
         });
-        assert_eq!(fs::read_to_string(world.project.join(".envrc")).unwrap(), "mine");
+        assert_eq!(
+            fs::read_to_string(world.project.join(".envrc")).unwrap(),
+            "mine"
+        );
         fs::remove_file(world.project.join(".envrc")).unwrap();
         assert_eq!(snapshot(&world.project), before, "{backend}");
     }
@@ -288,6 +391,9 @@ pub fn errors() {
             grant.write.push(world.path().join("other"));
             check(&shell, &grant, "belongs to another user");
         }
-        assert!(!world.project.join(".creance").exists(), "{backend}: a placeholder was left");
+        assert!(
+            !world.project.join(".creance").exists(),
+            "{backend}: a placeholder was left"
+        );
     }
 }

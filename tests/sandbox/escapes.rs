@@ -151,14 +151,31 @@ fn attack(backend: &str) {
         stamps: Vec::new(),
     };
     let output = world::run(backend, &launch, &world.grant()).unwrap();
-    assert!(output.exit.success(), "{backend}: {}: {}{}", output.exit, output.out, output.err);
+    assert!(
+        output.exit.success(),
+        "{backend}: {}: {}{}",
+        output.exit,
+        output.out,
+        output.err
+    );
     compare(backend, &output.out);
     targets.assert_untouched();
     if backend != "linux-landlock" {
-        assert_eq!(snapshot(&world.outside), outside, "{backend}: something was written outside");
-        assert_eq!(snapshot(&world.project.join(".git/hooks")), hooks, "{backend}: a hook changed");
+        assert_eq!(
+            snapshot(&world.outside),
+            outside,
+            "{backend}: something was written outside"
+        );
+        assert_eq!(
+            snapshot(&world.project.join(".git/hooks")),
+            hooks,
+            "{backend}: a hook changed"
+        );
         for name in [".creance", ".mcp.json", ".git2"] {
-            assert!(!world.project.join(name).exists(), "{backend}: {name} is there");
+            assert!(
+                !world.project.join(name).exists(),
+                "{backend}: {name} is there"
+            );
         }
     }
 }
@@ -173,18 +190,29 @@ fn compare(backend: &str, out: &str) {
         .collect();
     let mut wrong = Vec::new();
     for (name, with_namespaces, with_landlock) in WANT {
-        let mut want = if backend == "linux-landlock" { *with_landlock } else { *with_namespaces };
+        let mut want = if backend == "linux-landlock" {
+            *with_landlock
+        } else {
+            *with_namespaces
+        };
         if backend == "linux-ns-noproc" && matches!(*name, "see-host") {
             want = WEAK;
         }
         match got.get(name) {
             None => wrong.push(format!("{name}: no answer")),
             Some(_) if want == WEAK => {}
-            Some((have, detail)) if *have != want => wrong.push(format!("{name}: {have}, want {want} ({detail})")),
+            Some((have, detail)) if *have != want => {
+                wrong.push(format!("{name}: {have}, want {want} ({detail})"))
+            }
             Some(_) => {}
         }
     }
-    assert!(wrong.is_empty(), "{backend} as uid {}:\n{}", uid(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{backend} as uid {}:\n{}",
+        uid(),
+        wrong.join("\n")
+    );
     assert_eq!(got.len(), WANT.len(), "{backend}: {:?}", got.keys());
     println!("  {backend}: {} attempts as expected", got.len());
 }
@@ -207,7 +235,10 @@ impl Targets {
         let name = format!("creance-test-{}", std::process::id());
         let path = world.outside.join("docker.sock");
         let address = SocketAddr::from_abstract_name(&name).unwrap();
-        let canary = std::process::Command::new("/bin/sleep").arg("60").env("CANARY", "CANARY").spawn();
+        let canary = std::process::Command::new("/bin/sleep")
+            .arg("60")
+            .env("CANARY", "CANARY")
+            .spawn();
         let targets = Self {
             tcp: TcpListener::bind("127.0.0.1:0").unwrap(),
             udp: UdpSocket::bind("127.0.0.1:0").unwrap(),
@@ -241,9 +272,15 @@ impl Targets {
 
     fn assert_untouched(&self) {
         assert!(self.tcp.accept().is_err(), "a connection reached the host");
-        assert!(self.udp.recv(&mut [0; 1]).is_err(), "a packet reached the host");
+        assert!(
+            self.udp.recv(&mut [0; 1]).is_err(),
+            "a packet reached the host"
+        );
         for listener in [&self.socket, &self.in_project, &self.hidden] {
-            assert!(listener.accept().is_err(), "a socket of the host was reached");
+            assert!(
+                listener.accept().is_err(),
+                "a socket of the host was reached"
+            );
         }
     }
 }

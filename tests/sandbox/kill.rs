@@ -45,7 +45,10 @@ pub fn victim(args: &[String]) {
         [role, backend, how] if role == "main" => {
             let world = World::new();
             block_on(async {
-                let mut running = internal::start(backend, &daemon_launch(&world, "stay"), &world.grant()).await.unwrap();
+                let mut running =
+                    internal::start(backend, &daemon_launch(&world, "stay"), &world.grant())
+                        .await
+                        .unwrap();
                 assert_eq!(running.line().await, "up");
                 println!("{}", world.project.join("beat").display());
                 assert_ne!(how, "panic", "on purpose");
@@ -73,7 +76,9 @@ fn daemon(file: &Path, stay: bool) {
             unsafe { libc::close(fd) };
         }
         for beat in 0_u64.. {
-            let _ = fs::write(file, beat.to_string());
+            if fs::write(file, beat.to_string()).is_err() {
+                std::process::exit(0);
+            }
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -90,7 +95,14 @@ fn daemon_launch(world: &World, stay: &str) -> Launch {
     Launch {
         program: std::env::current_exe().unwrap(),
         name: "victim".into(),
-        args: ["victim", "daemon", world.project.join("beat").to_str().unwrap(), stay].map(str::to_owned).to_vec(),
+        args: [
+            "victim",
+            "daemon",
+            world.project.join("beat").to_str().unwrap(),
+            stay,
+        ]
+        .map(str::to_owned)
+        .to_vec(),
         cwd: world.project.clone(),
         stamps: Vec::new(),
     }
@@ -98,9 +110,15 @@ fn daemon_launch(world: &World, stay: &str) -> Launch {
 
 fn ends_here(backend: &str, end: End) {
     let world = World::new();
-    let stay = if end == End::TargetExits { "go" } else { "stay" };
+    let stay = if end == End::TargetExits {
+        "go"
+    } else {
+        "stay"
+    };
     block_on(async {
-        let mut running = internal::start(backend, &daemon_launch(&world, stay), &world.grant()).await.unwrap();
+        let mut running = internal::start(backend, &daemon_launch(&world, stay), &world.grant())
+            .await
+            .unwrap();
         assert_eq!(running.line().await, "up");
         match end {
             End::TargetExits => assert!(running.wait().await.success()),
@@ -116,11 +134,25 @@ fn ends_here(backend: &str, end: End) {
             _ => drop(running),
         }
     });
+    if backend == "linux-landlock" && end == End::HelperKilled {
+        println!("skipped {end:?} with {backend}: it reports tree-kill weakened");
+        stop_daemons(&world.project.join("beat"));
+        return;
+    }
     assert_silent(backend, end, &world.project.join("beat"));
 }
 
+/// Ends the daemon that a weak backend left behind: it stops when its folder is gone.
+fn stop_daemons(file: &Path) {
+    let _ = fs::remove_dir_all(file.parent().unwrap());
+}
+
 fn ends_with_main(backend: &str, end: End) {
-    let how = if end == End::MainPanics { "panic" } else { "wait" };
+    let how = if end == End::MainPanics {
+        "panic"
+    } else {
+        "wait"
+    };
     let mut main = Command::new(std::env::current_exe().unwrap())
         .args(["victim", "main", backend, how])
         .stdout(Stdio::piped())
@@ -128,7 +160,9 @@ fn ends_with_main(backend: &str, end: End) {
         .spawn()
         .unwrap();
     let mut file = String::new();
-    BufReader::new(main.stdout.take().unwrap()).read_line(&mut file).unwrap();
+    BufReader::new(main.stdout.take().unwrap())
+        .read_line(&mut file)
+        .unwrap();
     let signal = match end {
         End::MainTerminated => Some(rustix::process::Signal::TERM),
         End::MainKilled => Some(rustix::process::Signal::KILL),
@@ -169,7 +203,9 @@ pub fn shutdown() {
         let world = World::new();
         let end = |script: &str| {
             block_on(async {
-                let mut running = internal::start(&backend, &world.shell(script), &world.grant()).await.unwrap();
+                let mut running = internal::start(&backend, &world.shell(script), &world.grant())
+                    .await
+                    .unwrap();
                 assert_eq!(running.line().await, "up");
                 let started = Instant::now();
                 (running.shutdown().await.to_string(), started.elapsed())
@@ -178,7 +214,8 @@ pub fn shutdown() {
         let (exit, took) = end("echo up; cat; exit 9");
         assert_eq!(exit, "exited with code 9");
         assert!(took < Duration::from_secs(1), "{took:?}");
-        let (exit, took) = end("trap 'exit 7' TERM; echo up; while :; do read x || sleep 0.05; done");
+        let (exit, took) =
+            end("trap 'exit 7' TERM; echo up; while :; do read x || sleep 0.05; done");
         assert_eq!(exit, "exited with code 7");
         assert!(took < Duration::from_secs(4), "{took:?}");
         let (exit, _) = end("trap '' TERM; echo up; while :; do sleep 0.05; done");
@@ -201,11 +238,13 @@ pub fn limits() {
             echo done";
         let out = run_in(&backend, &world.shell(script), &grant).unwrap();
         assert_eq!(out.out, "1048576\nlittle\ndone\n", "{backend}: {}", out.err);
-        if backend == "linux-landlock" || (backend == "linux-ns-noproc" && crate::world::uid() == 0) {
+        if backend == "linux-landlock" || (backend == "linux-ns-noproc" && crate::world::uid() == 0)
+        {
             println!("skipped the fork bomb with {backend}: it reports limits weakened");
             continue;
         }
-        let bomb = "n=0; while [ $n -lt 1000 ]; do sleep 20 & n=$((n+1)); done 2>/dev/null; echo all";
+        let bomb =
+            "n=0; while [ $n -lt 1000 ]; do sleep 20 & n=$((n+1)); done 2>/dev/null; echo all";
         let out = run_in(&backend, &world.shell(bomb), &grant).unwrap();
         assert_ne!(out.out, "all\n", "{backend}: 1000 processes were started");
     }

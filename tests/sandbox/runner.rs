@@ -36,7 +36,11 @@ pub fn main() {
         }
         return;
     }
-    let wanted: Vec<&str> = args[1..].iter().filter(|arg| !arg.starts_with('-')).map(String::as_str).collect();
+    let wanted: Vec<&str> = args[1..]
+        .iter()
+        .filter(|arg| !arg.starts_with('-'))
+        .map(String::as_str)
+        .collect();
     for (name, test) in TESTS {
         if !wanted.is_empty() && !wanted.iter().any(|want| name.contains(want)) {
             continue;

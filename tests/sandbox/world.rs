@@ -30,7 +30,10 @@ pub fn backends() -> Vec<String> {
     let forced = std::env::var("CREANCE_TEST_BACKEND").ok();
     let mut working = Vec::new();
     for backend in creance::examine().backends {
-        if forced.as_ref().is_some_and(|forced| *forced != backend.name) {
+        if forced
+            .as_ref()
+            .is_some_and(|forced| *forced != backend.name)
+        {
             continue;
         }
         match backend.failure {
@@ -38,7 +41,10 @@ pub fn backends() -> Vec<String> {
             Some(why) => println!("skipped {}: {why}", backend.name),
         }
     }
-    assert!(!working.is_empty() || forced.is_some(), "no backend works here");
+    assert!(
+        !working.is_empty() || forced.is_some(),
+        "no backend works here"
+    );
     working
 }
 
@@ -63,7 +69,15 @@ impl World {
             temp: at("temp"),
             dir,
         };
-        for folder in ["home/.ssh", "home/.aws", "home/project/.git/hooks", "home/project/.git/objects", "outside", "temp", "home/.tool"] {
+        for folder in [
+            "home/.ssh",
+            "home/.aws",
+            "home/project/.git/hooks",
+            "home/project/.git/objects",
+            "outside",
+            "temp",
+            "home/.tool",
+        ] {
             fs::create_dir_all(at(folder)).unwrap();
         }
         for (file, text) in [
@@ -94,13 +108,21 @@ impl World {
             read: vec![self.home.join(".tool"), self.outside.clone()],
             write: vec![self.project.clone()],
             protect: protect(&self.project),
-            hide: vec![self.home.join(".ssh"), self.home.join(".tool/token"), self.project.join(".env"), "/etc/shadow".into()],
+            hide: vec![
+                self.home.join(".ssh"),
+                self.home.join(".tool/token"),
+                self.project.join(".env"),
+                "/etc/shadow".into(),
+            ],
             temp: Some(self.temp.clone()),
             ..Grant::default()
         };
         grant.read.push(std::env::current_exe().unwrap());
         grant.env.0.insert("PATH".into(), path_variable());
-        grant.env.0.insert("HOME".into(), self.home.display().to_string());
+        grant
+            .env
+            .0
+            .insert("HOME".into(), self.home.display().to_string());
         grant
     }
 
@@ -121,7 +143,10 @@ pub fn path_variable() -> String {
 }
 
 pub fn protect(project: &Path) -> Vec<PathBuf> {
-    guarded::PROTECTED.iter().map(|name| project.join(name)).collect()
+    guarded::PROTECTED
+        .iter()
+        .map(|name| project.join(name))
+        .collect()
 }
 
 /// Runs a program to its end.
@@ -129,7 +154,12 @@ pub fn run(backend: &str, launch: &Launch, grant: &Grant) -> Result<Output, Stri
     block_on(async {
         let mut running = internal::start(backend, launch, grant).await?;
         let (out, err, exit) = running.finish(b"").await;
-        Ok(Output { out, err, exit, confinement: running.confinement.clone() })
+        Ok(Output {
+            out,
+            err,
+            exit,
+            confinement: running.confinement.clone(),
+        })
     })
 }
 

@@ -65,6 +65,26 @@ impl Guards {
         Ok(())
     }
 
+    /// The names of our placeholders as git's exclude patterns, and the exclude files of the
+    /// repositories at the writable folders: inside the sandbox git must not offer them.
+    pub(super) fn excludes(&self) -> (String, Vec<PathBuf>) {
+        let names = self.placeholders.iter().filter_map(|held| {
+            let root = self
+                .writable
+                .iter()
+                .find(|root| held.path().starts_with(root))?;
+            let name = held.path().strip_prefix(root).ok()?;
+            Some(format!("/{}\n", name.display()))
+        });
+        let files = self.writable.iter().filter_map(|root| {
+            let git = root.join(".git");
+            let folder = GitLink::read(&git).map_or(git, |link| link.common);
+            let file = folder.join("info/exclude");
+            fs::symlink_metadata(&file).ok()?.is_file().then_some(file)
+        });
+        (names.collect(), files.collect())
+    }
+
     fn walk(&mut self, path: &Path, links: usize) -> io::Result<()> {
         if self.writable.iter().any(|root| root.starts_with(path)) {
             // A whole writable folder is protected: the guard covers it.

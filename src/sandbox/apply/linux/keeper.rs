@@ -12,33 +12,31 @@ use rustix::thread::UnshareFlags;
 use super::entry::{Handed, fail};
 use super::survey::Survey;
 use super::sys::{self, Disposition, Forked};
-use super::{init, probe};
+use super::{bare, init, probe};
 use crate::grant::Network;
 use crate::sandbox::plan::{Backend, Plan};
 use crate::sandbox::spawn::StageError;
 
 /// Carries out the plan. Never returns.
 pub(super) fn run(handed: Handed) -> ! {
-    let Handed {
-        plan,
-        status,
-        control,
-    } = handed;
-    settle(&plan);
-    let started = match plan.backend {
-        Backend::LinuxNs | Backend::LinuxNsNoproc => namespaces(&plan, &status, &control),
-        other => Err(StageError::new(
-            "backend",
-            format!("`{other}` is not part of this build"),
-        )),
-    };
-    match started {
-        Ok(inner) => {
-            drop(status);
-            watch(inner, &control)
+    settle(&handed.plan);
+    let (handed, error) = match handed.plan.backend {
+        Backend::LinuxNs | Backend::LinuxNsNoproc => {
+            match namespaces(&handed.plan, &handed.status, &handed.control) {
+                Ok(inner) => {
+                    drop(handed.status);
+                    watch(&inner, &handed.control)
+                }
+                Err(error) => (handed, error),
+            }
         }
-        Err(error) => fail(status, &error),
-    }
+        Backend::LinuxLandlock | Backend::None => bare::run(handed),
+        Backend::LinuxL3 => {
+            let error = "`linux-l3` is not part of this build: the feature `birdcage` is off";
+            (handed, StageError::new("backend", error))
+        }
+    };
+    fail(handed.status, &error)
 }
 
 /// What runs inside, seen from here.
@@ -146,7 +144,7 @@ pub(super) fn leave_streams(null: &OwnedFd) {
 }
 
 /// Watches main and process 1 until process 1 is gone; kills it when main is.
-fn watch(inner: Inner, control: &OwnedFd) -> ! {
+fn watch(inner: &Inner, control: &OwnedFd) -> ! {
     let mut main_lives = true;
     loop {
         let mut fds = vec![PollFd::new(&inner.pidfd, PollFlags::IN)];
@@ -169,16 +167,16 @@ fn watch(inner: Inner, control: &OwnedFd) -> ! {
 }
 
 /// Does what main says; `false` when main is gone.
-fn obey(control: impl AsFd, init: &OwnedFd) -> bool {
+pub(super) fn obey(control: impl AsFd, process: &OwnedFd) -> bool {
     let mut word = [0_u8; 1];
     match rustix::io::read(control, &mut word) {
         Ok(1) => {
-            let _ = rustix::process::pidfd_send_signal(init, Signal::TERM);
+            let _ = rustix::process::pidfd_send_signal(process, Signal::TERM);
             true
         }
         Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => true,
         _ => {
-            let _ = rustix::process::pidfd_send_signal(init, Signal::KILL);
+            let _ = rustix::process::pidfd_send_signal(process, Signal::KILL);
             false
         }
     }

@@ -44,6 +44,10 @@ pub(super) fn enter(plan: &Plan, survey: &Survey) -> Result<(), StageError> {
     for path in &survey.guards.paths {
         view.guard(path)?;
     }
+    let (names, files) = survey.guards.excludes();
+    for file in files {
+        view.exclude(&names, &file)?;
+    }
     devices::lay(&mut view, plan)?;
     for path in &survey.hide {
         view.hide(path)?;
@@ -176,6 +180,30 @@ impl View {
         sys::mount_setattr(&tree, RDONLY | NOSUID | NODEV, 0, Reach::Tree)
             .map_err(|e| StageError::os("protect", path.display(), &e))?;
         attach(tree, place).map_err(failed)
+    }
+
+    /// Covers a git exclude file by a copy that also names our placeholders.
+    fn exclude(&self, names: &str, path: &Path) -> Result<(), StageError> {
+        let failed = |e| os("protect", format!("`{}`", path.display()), e);
+        let place = match open_in(self.root.as_fd(), path) {
+            Err(Errno::NOENT | Errno::LOOP) => return Ok(()),
+            other => other.map_err(failed)?,
+        };
+        let own = std::fs::read_to_string(path).unwrap_or_default();
+        let memory = tmpfs(EMPTY)?;
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&memory, "exclude", flags, Mode::from_raw_mode(0o644))
+            .map_err(failed)?;
+        std::io::Write::write_all(
+            &mut std::fs::File::from(file),
+            format!("{own}\n{names}").as_bytes(),
+        )
+        .map_err(|e| StageError::os("protect", path.display(), &e))?;
+        let copy = open_in(memory.as_fd(), Path::new("exclude")).map_err(failed)?;
+        let copy = clone_tree(copy).map_err(failed)?;
+        sys::mount_setattr(&copy, RDONLY, 0, Reach::One)
+            .map_err(|e| StageError::os("protect", path.display(), &e))?;
+        attach(copy, place).map_err(failed)
     }
 
     /// Hides a folder behind one that nobody may enter, a file behind one that nobody may read.
