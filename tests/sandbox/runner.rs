@@ -41,6 +41,11 @@ pub fn main() {
         .filter(|arg| !arg.starts_with('-'))
         .map(String::as_str)
         .collect();
+    std::thread::spawn(|| {
+        std::thread::sleep(std::time::Duration::from_secs(120));
+        eprintln!("a test hangs");
+        std::process::abort();
+    });
     for (name, test) in TESTS {
         if !wanted.is_empty() && !wanted.iter().any(|want| name.contains(want)) {
             continue;

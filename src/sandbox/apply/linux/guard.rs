@@ -118,7 +118,7 @@ impl Guards {
                 Ok(found) if found.is_symlink() => {
                     return self.follow(&current, parts.as_path(), links);
                 }
-                Ok(found) if found.is_dir() && !last => {}
+                Ok(found) if found.is_dir() && !last && !placeholder::is_ours(&current) => {}
                 Ok(_) => return self.cover(current),
             }
         }
