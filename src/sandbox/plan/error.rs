@@ -12,7 +12,7 @@ pub(crate) enum PlanError {
     NotText(PathBuf),
     /// The home folder is a folder of the system.
     Home(PathBuf),
-    /// A folder of the kernel cannot be granted.
+    /// A folder of the kernel, or the whole disk for writing.
     Kernel(PathBuf),
     /// A forced backend does not exist.
     UnknownBackend(String),
@@ -41,7 +41,7 @@ impl fmt::Display for PlanError {
             ),
             Self::Kernel(path) => write!(
                 f,
-                "`{}` belongs to the kernel and cannot be granted",
+                "`{}` belongs to the system and cannot be granted as a whole",
                 path.display()
             ),
             Self::UnknownBackend(name) => write!(

@@ -84,7 +84,10 @@ pub(crate) fn folders(grant: &Grant) -> Result<Vec<Folder>, PlanError> {
         add(home, FolderKind::Empty);
     }
     for path in grant.read.iter().chain(&grant.sockets) {
-        add(path, FolderKind::Read);
+        // The whole disk is readable as it is.
+        if path.parent().is_some() {
+            add(path, FolderKind::Read);
+        }
     }
     for path in grant.write.iter().chain(&grant.temp) {
         add(path, FolderKind::Write);
@@ -99,13 +102,10 @@ pub(crate) fn folders(grant: &Grant) -> Result<Vec<Folder>, PlanError> {
 fn without_needless_reads(all: Vec<Folder>) -> Vec<Folder> {
     let mut kept: Vec<Folder> = Vec::new();
     for folder in &all {
-        let covering = all
-            .iter()
-            .filter(|other| {
-                folder.path.starts_with(&other.path)
-                    && (other.path != folder.path || other.kind == FolderKind::Write)
-            })
-            .next_back();
+        let covering = all.iter().rfind(|other| {
+            folder.path.starts_with(&other.path)
+                && (other.path != folder.path || other.kind == FolderKind::Write)
+        });
         let needless = folder.kind == FolderKind::Read
             && covering.is_some_and(|other| other.kind == FolderKind::Write);
         if !needless {
@@ -125,6 +125,9 @@ fn check(grant: &Grant, folders: &[Folder]) -> Result<(), PlanError> {
     let guarded = grant.protect.iter().chain(&grant.hide);
     for path in folders.iter().map(|folder| &folder.path).chain(guarded) {
         plain(path)?;
+    }
+    if let Some(root) = grant.write.iter().find(|path| path.parent().is_none()) {
+        return Err(PlanError::Kernel(root.clone()));
     }
     let granted = grant.read.iter().chain(&grant.write).chain(&grant.temp);
     for path in granted.chain(&grant.sockets) {

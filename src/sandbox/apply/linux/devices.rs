@@ -8,6 +8,7 @@ use rustix::io::Errno;
 use rustix::mount::MountAttrFlags;
 
 use super::mounts::{attach, clone_tree, new_file_system, open_in};
+use super::placeholder::Kind;
 use super::sys::{self, NODEV, NOEXEC, NOSUID, RDONLY, Reach};
 use super::view::{View, os};
 use crate::sandbox::plan::{Backend, Plan};
@@ -48,7 +49,7 @@ fn lay_dev(view: &mut View) -> Result<(), StageError> {
     for (name, target) in LINKS {
         rustix::fs::symlinkat(*target, &dev, *name).map_err(failed("/dev"))?;
     }
-    view.mount(&dev, Path::new("/dev"), true)?;
+    view.mount(&dev, Path::new("/dev"), Kind::Folder)?;
     for name in NODES {
         let path = Path::new("/dev").join(name);
         let source = match open_in(view.machine.as_fd(), &path) {
@@ -56,7 +57,7 @@ fn lay_dev(view: &mut View) -> Result<(), StageError> {
             other => other.map_err(|e| os("devices", path.display(), e))?,
         };
         let node = clone_tree(source).map_err(|e| os("devices", path.display(), e))?;
-        view.mount(&node, &path, false)?;
+        view.mount(&node, &path, Kind::File)?;
     }
     let shm = new_file_system(
         "tmpfs",
@@ -64,7 +65,7 @@ fn lay_dev(view: &mut View) -> Result<(), StageError> {
         MountAttrFlags::empty(),
     )
     .map_err(failed("/dev/shm"))?;
-    view.mount(&shm, Path::new("/dev/shm"), true)?;
+    view.mount(&shm, Path::new("/dev/shm"), Kind::Folder)?;
     let pts = new_file_system(
         "devpts",
         &["newinstance", "ptmxmode=0666", "mode=620"],
@@ -74,7 +75,7 @@ fn lay_dev(view: &mut View) -> Result<(), StageError> {
     // Terminals are devices.
     sys::mount_setattr(&pts, 0, NODEV, Reach::One)
         .map_err(|e| StageError::os("devices", "/dev/pts", &e))?;
-    view.mount(&pts, Path::new("/dev/pts"), true)?;
+    view.mount(&pts, Path::new("/dev/pts"), Kind::Folder)?;
     view.close_later(dev);
     Ok(())
 }
@@ -82,7 +83,7 @@ fn lay_dev(view: &mut View) -> Result<(), StageError> {
 fn lay_proc(view: &View, plan: &Plan) -> Result<(), StageError> {
     let proc = new_file_system("proc", &[], MountAttrFlags::MOUNT_ATTR_NOEXEC)
         .map_err(|e| os("proc", "mount", e))?;
-    view.mount(&proc, Path::new("/proc"), true)?;
+    view.mount(&proc, Path::new("/proc"), Kind::Folder)?;
     if let Some(processes) = plan.limits.processes {
         limit_pids(view, processes);
     }

@@ -65,6 +65,26 @@ impl Guards {
         Ok(())
     }
 
+    /// The names of our placeholders as git's exclude patterns, and the exclude files of the
+    /// repositories at the writable folders: inside the sandbox git must not offer them.
+    pub(super) fn excludes(&self) -> (String, Vec<PathBuf>) {
+        let names = self.placeholders.iter().filter_map(|held| {
+            let root = self
+                .writable
+                .iter()
+                .find(|root| held.path().starts_with(root))?;
+            let name = held.path().strip_prefix(root).ok()?;
+            Some(format!("/{}\n", name.display()))
+        });
+        let files = self.writable.iter().filter_map(|root| {
+            let git = root.join(".git");
+            let folder = GitLink::read(&git).map_or(git, |link| link.common);
+            let file = folder.join("info/exclude");
+            fs::symlink_metadata(&file).ok()?.is_file().then_some(file)
+        });
+        (names.collect(), files.collect())
+    }
+
     fn walk(&mut self, path: &Path, links: usize) -> io::Result<()> {
         if self.writable.iter().any(|root| root.starts_with(path)) {
             // A whole writable folder is protected: the guard covers it.
@@ -87,13 +107,18 @@ impl Guards {
             let last = parts.as_path().as_os_str().is_empty();
             match fs::symlink_metadata(&current) {
                 Err(error) if error.kind() == ErrorKind::NotFound => {
-                    return self.put(&current, last);
+                    let kind = if last {
+                        placeholder::kind_of(&current)
+                    } else {
+                        Kind::Folder
+                    };
+                    return self.put(&current, kind);
                 }
                 Err(error) => return Err(error),
                 Ok(found) if found.is_symlink() => {
                     return self.follow(&current, parts.as_path(), links);
                 }
-                Ok(found) if found.is_dir() && !last => {}
+                Ok(found) if found.is_dir() && !last && !placeholder::is_ours(&current) => {}
                 Ok(_) => return self.cover(current),
             }
         }
@@ -111,12 +136,7 @@ impl Guards {
         Ok(())
     }
 
-    fn put(&mut self, path: &Path, last: bool) -> io::Result<()> {
-        let kind = if last {
-            placeholder::kind_of(path)
-        } else {
-            Kind::Folder
-        };
+    fn put(&mut self, path: &Path, kind: Kind) -> io::Result<()> {
         match Placeholder::put(path, kind) {
             Ok(held) => self.placeholders.push(held),
             // Nobody can create it there, the program even less.

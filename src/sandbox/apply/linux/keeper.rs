@@ -12,33 +12,26 @@ use rustix::thread::UnshareFlags;
 use super::entry::{Handed, fail};
 use super::survey::Survey;
 use super::sys::{self, Disposition, Forked};
-use super::{init, probe};
+use super::{bare, init, probe};
 use crate::grant::Network;
 use crate::sandbox::plan::{Backend, Plan};
 use crate::sandbox::spawn::StageError;
 
 /// Carries out the plan. Never returns.
 pub(super) fn run(handed: Handed) -> ! {
-    let Handed {
-        plan,
-        status,
-        control,
-    } = handed;
-    settle(&plan);
-    let started = match plan.backend {
-        Backend::LinuxNs | Backend::LinuxNsNoproc => namespaces(&plan, &status, &control),
-        other => Err(StageError::new(
-            "backend",
-            format!("`{other}` is not part of this build"),
-        )),
-    };
-    match started {
-        Ok(inner) => {
-            drop(status);
-            watch(inner, &control)
+    settle(&handed.plan);
+    let (handed, error) = match handed.plan.backend {
+        Backend::LinuxNs | Backend::LinuxNsNoproc => match prepare(&handed.plan) {
+            Ok(entered) => divide(handed, entered),
+            Err(error) => (handed, error),
+        },
+        Backend::LinuxLandlock | Backend::None => bare::run(handed),
+        Backend::LinuxL3 => {
+            let error = "`linux-l3` is not part of this build: the feature `birdcage` is off";
+            (handed, StageError::new("backend", error))
         }
-        Err(error) => fail(status, &error),
-    }
+    };
+    fail(handed.status, &error)
 }
 
 /// What runs inside, seen from here.
@@ -61,41 +54,78 @@ fn settle(plan: &Plan) {
     }
 }
 
-fn namespaces(plan: &Plan, status: &File, control: &OwnedFd) -> Result<Inner, StageError> {
-    let survey = Survey::of(plan)?;
-    if probe::is_root() {
-        sys::drop_groups().map_err(|e| StageError::os("groups", "drop", &e))?;
-    }
-    unshare(plan)?;
+/// The namespaces are there; process 1 is not yet.
+struct Entered {
+    survey: Survey,
+    watch: OwnedFd,
+    hold: OwnedFd,
+    null: OwnedFd,
+}
+
+fn prepare(plan: &Plan) -> Result<Entered, StageError> {
+    let null = null().map_err(|e| StageError::os("devices", "/dev/null", &e))?;
     let (watch, hold) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|e| StageError::os("fork", "pipe", &e.into()))?;
-    let null = null().map_err(|e| StageError::os("devices", "/dev/null", &e))?;
-    match sys::fork().map_err(|e| StageError::os("fork", "process 1", &e))? {
-        Forked::Child => {
-            drop(hold);
-            let status = status.try_clone();
-            let status = status.map_err(|e| StageError::os("fork", "status", &e))?;
-            init::run(
-                plan,
-                &survey,
-                init::Ends {
-                    status,
-                    control,
-                    watch,
-                    null,
-                },
-            )
+    let survey = Survey::of(plan)?;
+    if let Err(error) = unshare(plan) {
+        survey.tidy();
+        return Err(error);
+    }
+    Ok(Entered {
+        survey,
+        watch,
+        hold,
+        null,
+    })
+}
+
+/// Forks process 1. Returns only when that failed.
+fn divide(handed: Handed, entered: Entered) -> (Handed, StageError) {
+    let Entered {
+        survey,
+        watch: watched,
+        hold,
+        null,
+    } = entered;
+    match sys::fork() {
+        Err(error) => {
+            survey.tidy();
+            (handed, StageError::os("fork", "process 1", &error))
         }
-        Forked::Parent(pid) => {
+        Ok(Forked::Child) => {
+            drop(hold);
+            // By value: were a copy of the status left open here, main would wait for its end.
+            let Handed {
+                plan,
+                status,
+                control,
+            } = handed;
+            let ends = init::Ends {
+                status,
+                control: &control,
+                watch: watched,
+                null,
+            };
+            init::run(&plan, &survey, ends)
+        }
+        Ok(Forked::Parent(pid)) => {
             leave_streams(&null);
-            let pidfd = rustix::process::pidfd_open(pid, PidfdFlags::empty())
-                .map_err(|e| StageError::os("fork", "pidfd", &e.into()))?;
-            Ok(Inner {
-                survey,
-                pid,
-                pidfd,
-                _hold: hold,
-            })
+            match rustix::process::pidfd_open(pid, PidfdFlags::empty()) {
+                Ok(pidfd) => {
+                    drop(handed.status);
+                    let inner = Inner {
+                        survey,
+                        pid,
+                        pidfd,
+                        _hold: hold,
+                    };
+                    watch(&inner, &handed.control)
+                }
+                Err(error) => {
+                    survey.tidy();
+                    (handed, StageError::os("fork", "pidfd", &error.into()))
+                }
+            }
         }
     }
 }
@@ -103,6 +133,9 @@ fn namespaces(plan: &Plan, status: &File, control: &OwnedFd) -> Result<Inner, St
 fn unshare(plan: &Plan) -> Result<(), StageError> {
     let (uid, gid) = (rustix::process::geteuid(), rustix::process::getegid());
     let stage = |stage: &'static str| move |e: io::Error| StageError::os(stage, stage, &e);
+    if probe::is_root() {
+        sys::drop_groups().map_err(stage("groups"))?;
+    }
     sys::unshare(UnshareFlags::NEWUSER).map_err(stage("user-namespace"))?;
     let map = |file: &str, text: String| fs::write(file, text);
     map("/proc/self/setgroups", "deny".to_owned()).map_err(stage("user-map"))?;
@@ -146,7 +179,7 @@ pub(super) fn leave_streams(null: &OwnedFd) {
 }
 
 /// Watches main and process 1 until process 1 is gone; kills it when main is.
-fn watch(inner: Inner, control: &OwnedFd) -> ! {
+fn watch(inner: &Inner, control: &OwnedFd) -> ! {
     let mut main_lives = true;
     loop {
         let mut fds = vec![PollFd::new(&inner.pidfd, PollFlags::IN)];
@@ -169,16 +202,16 @@ fn watch(inner: Inner, control: &OwnedFd) -> ! {
 }
 
 /// Does what main says; `false` when main is gone.
-fn obey(control: impl AsFd, init: &OwnedFd) -> bool {
+pub(super) fn obey(control: impl AsFd, process: &OwnedFd) -> bool {
     let mut word = [0_u8; 1];
     match rustix::io::read(control, &mut word) {
         Ok(1) => {
-            let _ = rustix::process::pidfd_send_signal(init, Signal::TERM);
+            let _ = rustix::process::pidfd_send_signal(process, Signal::TERM);
             true
         }
         Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => true,
         _ => {
-            let _ = rustix::process::pidfd_send_signal(init, Signal::KILL);
+            let _ = rustix::process::pidfd_send_signal(process, Signal::KILL);
             false
         }
     }

@@ -2,6 +2,7 @@
 //! which is the host program executed again. Helper: `keeper` (stays outside, holds the lifeline)
 //! → `init` (process 1 of the namespaces, builds the view) → `target` (last steps, `exec`).
 
+mod bare;
 mod confined;
 mod devices;
 mod entry;
@@ -12,6 +13,7 @@ mod mounts;
 mod placeholder;
 mod privileges;
 mod probe;
+mod readable;
 mod seccomp;
 mod stamps;
 mod start;

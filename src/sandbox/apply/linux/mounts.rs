@@ -9,6 +9,7 @@ use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::io::{Errno, Result};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags};
 
+use super::placeholder::Kind;
 use crate::sandbox::spawn::StageError;
 
 /// Opens a place below `root` without following any symbolic link: a link, even the last one, is
@@ -74,7 +75,7 @@ pub(super) fn new_file_system(
 }
 
 /// Opens a place below `root`, creating what is missing; works only inside our own file systems.
-pub(super) fn open_or_make(root: BorrowedFd<'_>, path: &Path, folder: bool) -> Result<OwnedFd> {
+pub(super) fn open_or_make(root: BorrowedFd<'_>, path: &Path, kind: Kind) -> Result<OwnedFd> {
     match open_in(root, path) {
         Err(Errno::NOENT) => {}
         other => return other,
@@ -82,9 +83,9 @@ pub(super) fn open_or_make(root: BorrowedFd<'_>, path: &Path, folder: bool) -> R
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(Errno::NOENT);
     };
-    let parent = open_or_make(root, parent, true)?;
+    let parent = open_or_make(root, parent, Kind::Folder)?;
     // Not writable for the program: what it wrote beside a mount point would be lost.
-    if folder {
+    if kind == Kind::Folder {
         rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(0o555))?;
     } else {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDONLY | OFlags::CLOEXEC;

@@ -78,6 +78,11 @@ impl Placeholder {
         }))
     }
 
+    /// Where it lies.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Removes it when it is still ours and no other sandbox needs it.
     pub(super) fn remove(&self) {
         remove_locked(&self.path, &self.held);

@@ -7,6 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::pipe::PipeFlags;
 
@@ -19,6 +20,14 @@ pub(super) const HELPER: &str = "creance-sandbox-helper";
 
 /// What the helper writes before it executes the program.
 pub(super) const READY: &str = "ready";
+
+/// Time for one step of the set-up.
+const START_MAX: Timespec = Timespec {
+    tv_sec: 30,
+    tv_nsec: 0,
+};
+
+const STATUS_BYTES_MAX: usize = 64 << 10;
 
 /// A helper whose program runs.
 pub(super) struct Started {
@@ -85,16 +94,35 @@ fn sealed(plan: &Plan) -> io::Result<OwnedFd> {
 
 /// Reads the status: `ready` and then nothing more means that `exec` closed it.
 fn await_exec(status: OwnedFd) -> Result<(), SpawnError> {
-    let mut text = String::new();
-    std::fs::File::from(status)
-        .take(64 << 10)
-        .read_to_string(&mut text)
-        .map_err(SpawnError::Helper)?;
+    let text = read_status(status)?;
     let mut lines = text.lines();
     match (lines.next(), lines.next()) {
         (Some(READY), None) => Ok(()),
         (Some(READY), Some(error)) | (Some(error), _) => Err(parse(error)),
         (None, _) => Err(SpawnError::Died),
+    }
+}
+
+fn read_status(status: OwnedFd) -> Result<String, SpawnError> {
+    let mut status = std::fs::File::from(status);
+    let mut bytes = vec![0; 4096];
+    let mut text = Vec::new();
+    loop {
+        let mut fds = [PollFd::new(&status, PollFlags::IN)];
+        match poll(&mut fds, Some(&START_MAX)) {
+            Ok(0) => {
+                let why = format!("the helper took longer than {} s", START_MAX.tv_sec);
+                return Err(StageError::new("start", why).into());
+            }
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(error) => return Err(SpawnError::Helper(error.into())),
+        }
+        let read = status.read(&mut bytes).map_err(SpawnError::Helper)?;
+        text.extend(bytes.iter().take(read));
+        if read == 0 || text.len() > STATUS_BYTES_MAX {
+            return Ok(String::from_utf8_lossy(&text).into_owned());
+        }
     }
 }
 

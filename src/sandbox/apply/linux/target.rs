@@ -7,11 +7,12 @@ use std::process::Command;
 
 use rustix::fs::{Access, AtFlags, CWD};
 use rustix::io::Errno;
+use rustix::process::Signal;
 
 use super::entry::{fail, report};
 use super::start::READY;
 use super::{privileges, seccomp, stamps, sys, wall};
-use crate::sandbox::plan::Plan;
+use crate::sandbox::plan::{Backend, Plan};
 use crate::sandbox::spawn::StageError;
 
 /// Confines this process and executes the program. Never returns.
@@ -42,7 +43,15 @@ fn confine(plan: &Plan) -> Result<(), StageError> {
         )
     })?;
     privileges::limit(&plan.limits)?;
+    if plan.backend == Backend::None {
+        return sys::close_from_at_exec(3).map_err(os("descriptors"));
+    }
     privileges::drop_all()?;
+    if !plan.backend.has_namespaces() {
+        // Without process 1 of its own, at least the program goes with its keeper.
+        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+            .map_err(|e| StageError::os("session", "death signal", &e.into()))?;
+    }
     can_write(plan)?;
     wall::raise(plan)?;
     stamps::check(&plan.launch.stamps, stamps::Unseen::Skip)?;

@@ -11,6 +11,7 @@ use rustix::thread::UnshareFlags;
 
 use super::devices;
 use super::mounts::{attach, clone_tree, new_file_system, open_in, open_or_make};
+use super::placeholder::Kind;
 use super::survey::{Found, Place, Survey};
 use super::sys::{self, NODEV, NOSUID, RDONLY, Reach};
 use crate::sandbox::plan::{FolderKind, Plan};
@@ -43,6 +44,10 @@ pub(super) fn enter(plan: &Plan, survey: &Survey) -> Result<(), StageError> {
     for path in &survey.guards.paths {
         view.guard(path)?;
     }
+    let (names, files) = survey.guards.excludes();
+    for file in files {
+        view.exclude(&names, &file)?;
+    }
     devices::lay(&mut view, plan)?;
     for path in &survey.hide {
         view.hide(path)?;
@@ -72,14 +77,9 @@ impl View {
     }
 
     /// Mounts something at a place, which is created when it lies in a folder of our own.
-    pub(super) fn mount(
-        &self,
-        tree: &OwnedFd,
-        path: &Path,
-        folder: bool,
-    ) -> Result<(), StageError> {
+    pub(super) fn mount(&self, tree: &OwnedFd, path: &Path, kind: Kind) -> Result<(), StageError> {
         let failed = |e| os("view", format!("`{}`", path.display()), e);
-        let place = open_or_make(self.root.as_fd(), path, folder).map_err(failed)?;
+        let place = open_or_make(self.root.as_fd(), path, kind).map_err(failed)?;
         attach(tree, place).map_err(failed)
     }
 
@@ -92,7 +92,7 @@ impl View {
                 let set = RDONLY | NOSUID | NODEV;
                 sys::mount_setattr(&tree, set, 0, Reach::Tree)
                     .map_err(|e| StageError::os("read", place.path.display(), &e))?;
-                self.mount(&tree, &place.path, is_folder(place))
+                self.mount(&tree, &place.path, kind(place))
             }
             FolderKind::Write => self.lay_writable(place, survey),
         }
@@ -114,7 +114,7 @@ impl View {
 
     fn lay_empty(&mut self, place: &Place) -> Result<(), StageError> {
         let empty = tmpfs(EMPTY)?;
-        match open_or_make(self.root.as_fd(), &place.path, true) {
+        match open_or_make(self.root.as_fd(), &place.path, Kind::Folder) {
             Ok(target) if is_folder_fd(target.as_fd()) => {
                 attach(&empty, target).map_err(|e| os("view", place.path.display(), e))?;
                 self.closing.push(empty);
@@ -132,7 +132,7 @@ impl View {
             return Ok(());
         }
         let private = tmpfs(PRIVATE)?;
-        self.mount(&private, &place.path, true)
+        self.mount(&private, &place.path, Kind::Folder)
     }
 
     /// A writable folder is mounted twice. In the lower mount every folder on the way to something
@@ -147,7 +147,7 @@ impl View {
         if !pins.is_empty() {
             let lower = self.copy(place)?;
             open(&lower)?;
-            self.mount(&lower, &place.path, is_folder(place))?;
+            self.mount(&lower, &place.path, kind(place))?;
             for pin in pins {
                 let failed = |e| os("pin", format!("`{}`", pin.display()), e);
                 let target = open_in(self.root.as_fd(), &pin).map_err(failed)?;
@@ -159,7 +159,7 @@ impl View {
         }
         let tree = self.copy(place)?;
         open(&tree)?;
-        self.mount(&tree, &place.path, is_folder(place))
+        self.mount(&tree, &place.path, kind(place))
     }
 
     fn mount_over(&self, tree: &OwnedFd, path: &Path) -> Result<(), StageError> {
@@ -180,6 +180,30 @@ impl View {
         sys::mount_setattr(&tree, RDONLY | NOSUID | NODEV, 0, Reach::Tree)
             .map_err(|e| StageError::os("protect", path.display(), &e))?;
         attach(tree, place).map_err(failed)
+    }
+
+    /// Covers a git exclude file by a copy that also names our placeholders.
+    fn exclude(&self, names: &str, path: &Path) -> Result<(), StageError> {
+        let failed = |e| os("protect", format!("`{}`", path.display()), e);
+        let place = match open_in(self.root.as_fd(), path) {
+            Err(Errno::NOENT | Errno::LOOP) => return Ok(()),
+            other => other.map_err(failed)?,
+        };
+        let own = std::fs::read_to_string(path).unwrap_or_default();
+        let memory = tmpfs(EMPTY)?;
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&memory, "exclude", flags, Mode::from_raw_mode(0o644))
+            .map_err(failed)?;
+        std::io::Write::write_all(
+            &mut std::fs::File::from(file),
+            format!("{own}\n{names}").as_bytes(),
+        )
+        .map_err(|e| StageError::os("protect", path.display(), &e))?;
+        let copy = open_in(memory.as_fd(), Path::new("exclude")).map_err(failed)?;
+        let copy = clone_tree(copy).map_err(failed)?;
+        sys::mount_setattr(&copy, RDONLY, 0, Reach::One)
+            .map_err(|e| StageError::os("protect", path.display(), &e))?;
+        attach(copy, place).map_err(failed)
     }
 
     /// Hides a folder behind one that nobody may enter, a file behind one that nobody may read.
@@ -242,8 +266,11 @@ fn pins(root: &Path, survey: &Survey) -> Vec<PathBuf> {
     pins
 }
 
-fn is_folder(place: &Place) -> bool {
-    place.found.is_none_or(|found| found.folder)
+fn kind(place: &Place) -> Kind {
+    match place.found {
+        Some(found) if !found.folder => Kind::File,
+        _ => Kind::Folder,
+    }
 }
 
 fn identity(fd: BorrowedFd<'_>) -> Option<Found> {

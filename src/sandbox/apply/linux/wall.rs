@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use landlock::{
-    ABI, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
-    RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
+    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset,
+    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 
+use super::readable;
 use crate::sandbox::plan::{Backend, Plan};
 use crate::sandbox::spawn::StageError;
 
@@ -16,6 +17,18 @@ const NEWEST: ABI = ABI::V6;
 /// Written inside every namespace, besides the granted folders: all of it is private.
 const PRIVATE: &[&str] = &["/tmp", "/var/tmp", "/dev", "/proc"];
 
+/// Before this one, files outside can be truncated.
+const LEAST_ALONE: u32 = 3;
+
+const NODES: &[&str] = &[
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+];
+
 /// The Landlock ABI of the kernel, 0 without.
 pub(crate) fn landlock_abi() -> u32 {
     super::sys::landlock_abi()
@@ -23,15 +36,43 @@ pub(crate) fn landlock_abi() -> u32 {
 
 /// Raises the wall for the rest of this process's life.
 pub(super) fn raise(plan: &Plan) -> Result<(), StageError> {
-    let failed = |error: &dyn std::fmt::Display| StageError::new("landlock", error.to_string());
-    let status = around_writes(plan).map_err(|e| failed(&e))?;
-    let needed = plan.backend == Backend::LinuxNsNoproc;
-    if needed && status == RulesetStatus::NotEnforced {
-        return Err(failed(
-            &"the kernel has no Landlock, which hides other processes here",
-        ));
+    let failed = |error: String| StageError::new("landlock", error);
+    let alone = plan.backend == Backend::LinuxLandlock;
+    if alone && landlock_abi() < LEAST_ALONE {
+        let why = "Linux 6.2 or newer with Landlock switched on is needed (`lsm=…,landlock`)";
+        return Err(failed(why.to_owned()));
+    }
+    let status = if alone {
+        alone_around(plan)
+    } else {
+        around_writes(plan)
+    };
+    let status = status.map_err(|e| failed(e.to_string()))?;
+    if status == RulesetStatus::NotEnforced && (alone || plan.backend == Backend::LinuxNsNoproc) {
+        let why = "the kernel has no Landlock, which hides other processes here";
+        return Err(failed(why.to_owned()));
     }
     Ok(())
+}
+
+/// Reads, writes and execution, for a process that sees the machine's own disk.
+fn alone_around(plan: &Plan) -> Result<RulesetStatus, landlock::RulesetError> {
+    let all = AccessFs::from_all(NEWEST);
+    let mut rules = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(all)?
+        .scope(Scope::AbstractUnixSocket | Scope::Signal)?
+        .create()?;
+    for path in readable::paths(plan) {
+        rules = allow(rules, &path, AccessFs::from_read(NEWEST))?;
+    }
+    for path in plan.writable() {
+        rules = allow(rules, path, all)?;
+    }
+    for node in NODES {
+        rules = allow(rules, Path::new(node), AccessFs::from_file(NEWEST))?;
+    }
+    Ok(rules.restrict_self()?.ruleset)
 }
 
 fn around_writes(plan: &Plan) -> Result<RulesetStatus, landlock::RulesetError> {

@@ -1,0 +1,251 @@
+//! However a sandbox ends, nothing of its tree is left; and what it may use is limited.
+#![expect(unsafe_code, reason = "daemons and fork bombs are raw system calls")]
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use creance::{Launch, internal};
+
+use crate::world::{World, backends, block_on, run as run_in};
+
+/// How long a tree may take to die.
+const DEADLINE: Duration = Duration::from_secs(3);
+
+/// What is done to the sandbox while a daemon runs inside.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum End {
+    TargetExits,
+    Drop,
+    Kill,
+    HelperKilled,
+    MainKilled,
+    MainTerminated,
+    MainPanics,
+}
+
+pub fn run() {
+    for backend in backends() {
+        for end in [End::TargetExits, End::Drop, End::Kill, End::HelperKilled] {
+            ends_here(&backend, end);
+        }
+        for end in [End::MainKilled, End::MainTerminated, End::MainPanics] {
+            ends_with_main(&backend, end);
+        }
+        println!("  {backend}: nothing is left, however it ends");
+    }
+}
+
+/// Inside: a daemon that detaches from everything and counts in a file. Outside: a main to kill.
+pub fn victim(args: &[String]) {
+    match args {
+        [role, file, stay] if role == "daemon" => daemon(Path::new(file), stay == "stay"),
+        [role, backend, how] if role == "main" => {
+            let world = World::new();
+            block_on(async {
+                let mut running =
+                    internal::start(backend, &daemon_launch(&world, "stay"), &world.grant())
+                        .await
+                        .unwrap();
+                assert_eq!(running.line().await, "up");
+                println!("{}", world.project.join("beat").display());
+                assert_ne!(how, "panic", "on purpose");
+                std::future::pending::<()>().await;
+            });
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn daemon(file: &Path, stay: bool) {
+    // SAFETY: this program has one thread.
+    if unsafe { libc::fork() } == 0 {
+        let _ = rustix::process::setsid();
+        // SAFETY: as above.
+        if unsafe { libc::fork() } != 0 {
+            std::process::exit(0);
+        }
+        for signal in [libc::SIGHUP, libc::SIGTERM] {
+            // SAFETY: ignores a signal.
+            unsafe { libc::signal(signal, libc::SIG_IGN) };
+        }
+        for fd in 0..3 {
+            // SAFETY: this process uses no streams any more.
+            unsafe { libc::close(fd) };
+        }
+        for beat in 0_u64.. {
+            if fs::write(file, beat.to_string()).is_err() {
+                std::process::exit(0);
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+    while !file.exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    println!("up");
+    while stay {
+        std::thread::sleep(Duration::from_secs(1));
+    }
+}
+
+fn daemon_launch(world: &World, stay: &str) -> Launch {
+    Launch {
+        program: std::env::current_exe().unwrap(),
+        name: "victim".into(),
+        args: [
+            "victim",
+            "daemon",
+            world.project.join("beat").to_str().unwrap(),
+            stay,
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+        cwd: world.project.clone(),
+        stamps: Vec::new(),
+    }
+}
+
+fn ends_here(backend: &str, end: End) {
+    let world = World::new();
+    let stay = if end == End::TargetExits {
+        "go"
+    } else {
+        "stay"
+    };
+    block_on(async {
+        let mut running = internal::start(backend, &daemon_launch(&world, stay), &world.grant())
+            .await
+            .unwrap();
+        assert_eq!(running.line().await, "up");
+        match end {
+            End::TargetExits => assert!(running.wait().await.success()),
+            End::Kill => {
+                running.kill();
+                assert_eq!(running.wait().await.signal, Some(9));
+            }
+            End::HelperKilled => {
+                let helper = rustix::process::Pid::from_raw(running.pid().cast_signed()).unwrap();
+                rustix::process::kill_process(helper, rustix::process::Signal::KILL).unwrap();
+                running.wait().await;
+            }
+            _ => drop(running),
+        }
+    });
+    if backend == "linux-landlock" && end == End::HelperKilled {
+        println!("skipped {end:?} with {backend}: it reports tree-kill weakened");
+        stop_daemons(&world.project.join("beat"));
+        return;
+    }
+    assert_silent(backend, end, &world.project.join("beat"));
+}
+
+/// Ends the daemon that a weak backend left behind: it stops when its folder is gone.
+fn stop_daemons(file: &Path) {
+    let _ = fs::remove_dir_all(file.parent().unwrap());
+}
+
+fn ends_with_main(backend: &str, end: End) {
+    let how = if end == End::MainPanics {
+        "panic"
+    } else {
+        "wait"
+    };
+    let mut main = Command::new(std::env::current_exe().unwrap())
+        .args(["victim", "main", backend, how])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut file = String::new();
+    BufReader::new(main.stdout.take().unwrap())
+        .read_line(&mut file)
+        .unwrap();
+    let signal = match end {
+        End::MainTerminated => Some(rustix::process::Signal::TERM),
+        End::MainKilled => Some(rustix::process::Signal::KILL),
+        _ => None,
+    };
+    if let Some(signal) = signal {
+        rustix::process::kill_process(rustix::process::Pid::from_child(&main), signal).unwrap();
+    }
+    main.wait().unwrap();
+    let file = Path::new(file.trim());
+    assert_silent(backend, end, file);
+    if signal.is_some() {
+        // It could not remove its folder.
+        let root = file.ancestors().nth(3).unwrap();
+        assert!(root.starts_with(std::env::temp_dir()));
+        fs::remove_dir_all(root).unwrap();
+    }
+}
+
+/// The daemon's file stops changing. A daemon that was missed would beat every 10 ms.
+fn assert_silent(backend: &str, end: End, file: &Path) {
+    let started = Instant::now();
+    let mut last = fs::read_to_string(file).ok();
+    while started.elapsed() < DEADLINE {
+        std::thread::sleep(Duration::from_millis(60));
+        let now = fs::read_to_string(file).ok();
+        if now == last {
+            return;
+        }
+        last = now;
+    }
+    panic!("{backend}: the daemon lives after {end:?}");
+}
+
+/// A polite end reaches the program; a rude program is killed.
+pub fn shutdown() {
+    for backend in backends() {
+        let world = World::new();
+        let end = |script: &str| {
+            block_on(async {
+                let mut running = internal::start(&backend, &world.shell(script), &world.grant())
+                    .await
+                    .unwrap();
+                assert_eq!(running.line().await, "up");
+                let started = Instant::now();
+                (running.shutdown().await.to_string(), started.elapsed())
+            })
+        };
+        let (exit, took) = end("echo up; cat; exit 9");
+        assert_eq!(exit, "exited with code 9");
+        assert!(took < Duration::from_secs(1), "{took:?}");
+        let (exit, took) =
+            end("trap 'exit 7' TERM; echo up; while :; do read x || sleep 0.05; done");
+        assert_eq!(exit, "exited with code 7");
+        assert!(took < Duration::from_secs(4), "{took:?}");
+        let (exit, _) = end("trap '' TERM; echo up; while :; do sleep 0.05; done");
+        assert_eq!(exit, "was killed by SIGKILL");
+        let (exit, _) = end("echo up; kill -SEGV $$");
+        assert_eq!(exit, "was killed by SIGSEGV");
+    }
+}
+
+/// A fork bomb, a big file and much memory stop at their limits.
+pub fn limits() {
+    for backend in backends() {
+        let world = World::new();
+        let mut grant = world.grant();
+        grant.limits.processes = Some(310);
+        grant.limits.file_bytes = Some(1 << 20);
+        grant.limits.memory_bytes = Some(256 << 20);
+        let script = "dd if=/dev/zero of=big bs=65536 count=64 2>/dev/null; stat -c %s big
+            (dd if=/dev/zero of=/dev/null bs=512M count=1 2>/dev/null && echo much) || echo little
+            echo done";
+        let out = run_in(&backend, &world.shell(script), &grant).unwrap();
+        assert_eq!(out.out, "1048576\nlittle\ndone\n", "{backend}: {}", out.err);
+        if backend == "linux-landlock" || (backend == "linux-ns-noproc" && crate::world::uid() == 0)
+        {
+            println!("skipped the fork bomb with {backend}: it reports limits weakened");
+            continue;
+        }
+        let bomb =
+            "n=0; while [ $n -lt 1000 ]; do sleep 20 & n=$((n+1)); done 2>/dev/null; echo all";
+        let out = run_in(&backend, &world.shell(bomb), &grant).unwrap();
+        assert_ne!(out.out, "all\n", "{backend}: 1000 processes were started");
+    }
+}

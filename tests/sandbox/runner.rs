@@ -1,0 +1,73 @@
+//! A small test runner that `cargo test` and `cargo nextest` understand. As root, every test runs
+//! a second time as uid 1000.
+
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use crate::{cases, escapes, kill, probe, world};
+
+type Test = (&'static str, fn());
+
+const TESTS: &[Test] = &[
+    ("escapes", escapes::run),
+    ("cases", cases::public),
+    ("links", cases::links),
+    ("git_works", cases::git_works),
+    ("stamps", cases::stamps),
+    ("placeholders", cases::placeholders),
+    ("errors", cases::errors),
+    ("kill", kill::run),
+    ("shutdown", kill::shutdown),
+    ("limits", kill::limits),
+];
+
+const USER: u32 = 1000;
+
+pub fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    match args.get(1).map(String::as_str) {
+        Some("probe") => return probe::main(&args[2..]),
+        Some("victim") => return kill::victim(&args[2..]),
+        _ => {}
+    }
+    if args.iter().any(|arg| arg == "--list") {
+        if !args.iter().any(|arg| arg == "--ignored") {
+            TESTS.iter().for_each(|(name, _)| println!("{name}: test"));
+        }
+        return;
+    }
+    let wanted: Vec<&str> = args[1..]
+        .iter()
+        .filter(|arg| !arg.starts_with('-'))
+        .map(String::as_str)
+        .collect();
+    std::thread::spawn(|| {
+        std::thread::sleep(std::time::Duration::from_secs(120));
+        eprintln!("a test hangs");
+        std::process::abort();
+    });
+    for (name, test) in TESTS {
+        if !wanted.is_empty() && !wanted.iter().any(|want| name.contains(want)) {
+            continue;
+        }
+        println!("test {name} (uid {})", world::uid());
+        test();
+        if world::uid() == 0 {
+            as_user(name);
+        }
+    }
+}
+
+fn as_user(name: &str) {
+    let program = std::env::current_exe().unwrap();
+    let status = Command::new(&program)
+        .arg(name)
+        .env_remove("TMPDIR")
+        .uid(USER)
+        .gid(USER)
+        .status();
+    match status {
+        Err(error) => println!("skipped as uid {USER}: {}: {error}", program.display()),
+        Ok(status) => assert!(status.success(), "{name} failed as uid {USER}"),
+    }
+}
