@@ -18,6 +18,12 @@ mod sandbox;
 mod terminal;
 mod transport;
 
+/// Parts that benches measure. No part of the API: changes without notice.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::protocol::bench::round_trip;
+}
+
 pub use audit::{AuditError, AuditSink, Event, EventKind, Outcome, OutcomeKind, Receipt};
 pub use digest::{Digest, DigestBuilder, DigestError};
 pub use grant::{

@@ -1,0 +1,6 @@
+//! The relay, against scripted servers that misbehave as real ones were seen to (`played`) and
+//! against streams in memory (`piped`).
+
+mod downstream;
+mod piped;
+mod played;
