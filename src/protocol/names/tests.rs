@@ -21,7 +21,10 @@ fn names(mode: NameMode, prefix: usize, tools: &[(ServerId, &str)]) -> Vec<Strin
 
 #[track_caller]
 fn check(server: &str, tool: &str, want: &str) {
-    assert_eq!(names(NameMode::Server, 14, &[(user(server), tool)]), [want]);
+    assert_eq!(
+        names(NameMode::Server, CLIENT_PREFIX, &[(user(server), tool)]),
+        [want]
+    );
 }
 
 const LONG: &str = "synchronize_all_customer_records_across_every_regional_database_and_report";
@@ -59,7 +62,7 @@ fn mcp_12_names_are_unique_in_any_order() {
         }
     }
     let sorted = |all| -> BTreeMap<_, _> {
-        let exposed = expose(NameMode::Server, 14, all);
+        let exposed = expose(NameMode::Server, CLIENT_PREFIX, all);
         exposed
             .into_iter()
             .map(|e| (e.name, (e.server, e.tool)))

@@ -3,4 +3,6 @@
 
 mod downstream;
 mod piped;
+mod play;
 mod played;
+mod played_tools;

@@ -384,3 +384,12 @@ async fn notes_are_bounded() {
     }
     assert_eq!(notes, 64);
 }
+
+#[tokio::test(start_paused = true)]
+async fn events_end_with_the_last_handle() {
+    let (upstream, mut events, _server) = connect();
+    drop(upstream);
+    let gone = "the connection was let go".to_owned();
+    assert_eq!(events.next().await, Some(UpstreamEvent::Closed(gone)));
+    assert_eq!(events.next().await, None);
+}
