@@ -12,3 +12,6 @@ pub fn clean_text(raw: &str) -> std::borrow::Cow<'_, str> {
 pub fn clean_mask(raw: &str) -> std::borrow::Cow<'_, str> {
     crate::clean::mask(raw)
 }
+
+pub use crate::protocol::bench::round_trip;
+pub use crate::sandbox::door::{Running, start};

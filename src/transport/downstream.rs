@@ -1,9 +1,11 @@
 //! The client that started us, seen through our standard input and output.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
 use crate::protocol::json::{Json, MESSAGE_MAX, Object};
 use crate::protocol::rpc::{Fault, Id, Message, Misfit, Notification, Request, Response, RpcError};
@@ -133,12 +135,13 @@ impl Downstream {
         self.calls.request(method, params, options).await
     }
 
-    /// Sends what is queued, closes the stream and waits until that is done.
+    /// Sends what is queued, closes the stream and waits until that is done; two seconds at most, as
+    /// a client that is going may read no more.
     pub(crate) async fn finish(&self) {
         self.calls.close("the gateway is closing");
         if let Some(writer) = self.finished.lock().await.take() {
             // An aborted or failed writer has nothing left to send either.
-            let _ = writer.await;
+            let _ = timeout(LAST_WORDS, writer).await;
         }
     }
 
@@ -191,3 +194,4 @@ fn incoming(line: Line<'_>, calls: &Calls) -> [Option<Incoming>; 2] {
 }
 
 const WAITING_MAX: usize = 64;
+const LAST_WORDS: Duration = Duration::from_secs(2);

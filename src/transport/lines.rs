@@ -76,7 +76,12 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 
     fn find(&mut self) -> Option<usize> {
         let rest = self.buffer.get(self.searched..).unwrap_or_default();
-        let feed = rest.iter().position(|byte| *byte == b'\n');
+        // `contains` is the fast search of the standard library; most of a long line is behind it.
+        let feed = if rest.contains(&b'\n') {
+            rest.iter().position(|byte| *byte == b'\n')
+        } else {
+            None
+        };
         let found = feed.map(|at| at + self.searched);
         self.searched = found.unwrap_or(self.buffer.len());
         found

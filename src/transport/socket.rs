@@ -26,7 +26,12 @@ impl Socket {
     pub(super) fn of(stream: &impl AsFd) -> io::Result<Self> {
         expect(stream, FileType::Socket)?;
         let own = stream.as_fd().try_clone_to_owned()?;
-        Ok(Self(AsyncFd::new(own)?))
+        #[expect(
+            deprecated,
+            reason = "its successor is unsafe for owners whose descriptor may change; this one's never does"
+        )]
+        let registered = AsyncFd::new(own)?;
+        Ok(Self(registered))
     }
 }
 

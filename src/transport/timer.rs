@@ -107,11 +107,11 @@ pub(super) async fn expired(
         } else {
             left.saturating_sub(passed)
         };
-        if hard_left.is_zero() {
-            return CallError::HardTimeout(hard);
-        }
         if left.is_zero() {
             return CallError::Timeout(limit);
+        }
+        if hard_left.is_zero() {
+            return CallError::HardTimeout(hard);
         }
     }
 }

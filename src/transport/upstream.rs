@@ -31,8 +31,21 @@ pub(crate) struct Upstream {
     outbox: Outbox,
     board: Arc<Board>,
     stderr: Tail,
-    // Stops the tasks when the last handle goes.
-    _tasks: Arc<Tasks>,
+    // Ends with the last handle.
+    _life: Arc<Life>,
+}
+
+/// The tasks of a connection; when they stop, whoever waits for events is told.
+#[derive(Debug)]
+struct Life {
+    board: Arc<Board>,
+    _tasks: Tasks,
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        self.board.closed("the connection was let go");
+    }
 }
 
 /// How Creance names itself to servers.
@@ -104,12 +117,16 @@ impl Upstream {
             on_calls.close(&why);
             on_board.closed(&on_calls.closed().unwrap_or(why));
         });
+        let life = Life {
+            board: Arc::clone(&board),
+            _tasks: tasks,
+        };
         let upstream = Self {
             calls,
             outbox,
             board,
             stderr: tail,
-            _tasks: Arc::new(tasks),
+            _life: Arc::new(life),
         };
         (upstream, events)
     }

@@ -64,7 +64,7 @@ impl Number {
     pub(crate) fn canonical_text(&self) -> String {
         let (negative, digits, exponent) = decimal(&self.text());
         let sign = if negative { "-" } else { "" };
-        if exponent == 0 {
+        if exponent == "0" {
             return format!("{sign}{digits}");
         }
         format!("{sign}{digits}e{exponent}")
@@ -140,8 +140,8 @@ fn canonical(text: &str) -> Option<i64> {
     text.parse().ok()
 }
 
-/// Sign, digits without outer zeros, and the power of ten they are multiplied by.
-pub(super) fn decimal(text: &str) -> (bool, String, i128) {
+/// Sign, digits without outer zeros, and the power of ten they are multiplied by, as text.
+pub(super) fn decimal(text: &str) -> (bool, String, String) {
     let negative = text.starts_with('-');
     let body = text.trim_start_matches('-');
     let (mantissa, exponent) = body.split_once(['e', 'E']).unwrap_or((body, "0"));
@@ -150,20 +150,16 @@ pub(super) fn decimal(text: &str) -> (bool, String, i128) {
     let kept = all.trim_start_matches('0');
     let trimmed = kept.trim_end_matches('0');
     if trimmed.is_empty() {
-        return (negative, "0".to_owned(), 0);
+        return (negative, "0".to_owned(), "0".to_owned());
     }
-    // An exponent that no `i128` holds is as good as its bound: nothing compares equal by accident,
-    // as the digits of such a number would have to fill the universe.
-    let power =
-        exponent
-            .trim_start_matches('+')
-            .parse::<i128>()
-            .unwrap_or(if exponent.starts_with('-') {
-                i128::MIN / 2
-            } else {
-                i128::MAX / 2
-            });
     let shift = i128::try_from(kept.len() - trimmed.len()).unwrap_or(0)
         - i128::try_from(fraction.len()).unwrap_or(0);
-    (negative, trimmed.to_owned(), power + shift)
+    let exponent = exponent.trim_start_matches('+');
+    let sum = exponent
+        .parse::<i128>()
+        .ok()
+        .and_then(|e| e.checked_add(shift));
+    // Exponents that no word holds stay apart by their texts.
+    let power = sum.map_or_else(|| format!("{exponent}+{shift}"), |sum| sum.to_string());
+    (negative, trimmed.to_owned(), power)
 }

@@ -191,6 +191,11 @@ fn numbers_of_one_value_have_one_canonical_text() {
         let number = Number::parse(text).unwrap();
         assert_eq!(number.canonical_text(), want, "{text}");
     }
+    let huge = |digit| {
+        let text = format!("1e{}{digit}", "9".repeat(40));
+        Number::parse(&text).unwrap().canonical_text()
+    };
+    assert_ne!(huge(1), huge(2));
     let json = read(br#"{"b":[1.0],"a":{"d":1,"c":2}}"#).unwrap().json;
     assert_eq!(json.canonical(), r#"{"a":{"c":2,"d":1},"b":[1]}"#);
 }

@@ -14,6 +14,10 @@ use crate::request::ServerId;
 /// The most letters of a name with the client's own prefix: model interfaces take no more.
 pub(crate) const NAME_MAX: usize = 64;
 
+/// The prefix of a client that puts `mcp__<name of the gateway>__` in front, where the gateway is
+/// configured as `creance`.
+pub(crate) const CLIENT_PREFIX: usize = "mcp__creance__".len();
+
 /// How names begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NameMode {

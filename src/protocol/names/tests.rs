@@ -21,7 +21,10 @@ fn names(mode: NameMode, prefix: usize, tools: &[(ServerId, &str)]) -> Vec<Strin
 
 #[track_caller]
 fn check(server: &str, tool: &str, want: &str) {
-    assert_eq!(names(NameMode::Server, 14, &[(user(server), tool)]), [want]);
+    assert_eq!(
+        names(NameMode::Server, CLIENT_PREFIX, &[(user(server), tool)]),
+        [want]
+    );
 }
 
 const LONG: &str = "synchronize_all_customer_records_across_every_regional_database_and_report";
@@ -35,14 +38,14 @@ fn mcp_12_names_fit_and_stay() {
         "admin.tools.list",
         "my-server__admin_tools_list",
     );
-    check("café", "get", "cafe_2a2d3c__get");
-    check("my server", "do it", "my_server_2d57f6__do_it");
-    check("数据库", "get", "server_b3a5a1__get");
-    check("cafe", "数据库", "cafe__tool_ef2c1ae8");
+    check("café", "get", "cafe_2669a4__get");
+    check("my server", "do it", "my_server_68a9a5__do_it");
+    check("数据库", "get", "server_ff8c9f__get");
+    check("cafe", "数据库", "cafe__tool_212530cc");
     check(
         "cafe",
         LONG,
-        "cafe__synchronize_all_customer_records_ac_4b4fd12a",
+        "cafe__synchronize_all_customer_records_ac_358dc7aa",
     );
     let both = [(user("a"), "x"), (user("b"), "x")];
     assert_eq!(names(NameMode::Mcp, 0, &both), ["mcp__a__x", "mcp__b__x"]);
@@ -59,7 +62,7 @@ fn mcp_12_names_are_unique_in_any_order() {
         }
     }
     let sorted = |all| -> BTreeMap<_, _> {
-        let exposed = expose(NameMode::Server, 14, all);
+        let exposed = expose(NameMode::Server, CLIENT_PREFIX, all);
         exposed
             .into_iter()
             .map(|e| (e.name, (e.server, e.tool)))
@@ -116,6 +119,7 @@ fn sec_13_lookalikes_are_found() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn names_are_always_unique_and_fit(
         tools in prop::collection::btree_set(("[a_ é数-]{0,5}", "[a_b. 数]{0,4}|[a]{60,70}"), 0..40),

@@ -1,5 +1,7 @@
 //! Message shapes: what is read, what is answered, what is set aside.
 
+use proptest::prelude::*;
+
 use super::*;
 
 /// Reads a line; wants what it is, or what it is answered with (`-` for set aside).
@@ -146,4 +148,26 @@ fn counters_come_back_in_odd_clothes() {
     assert_eq!(of("\"7\""), Some(7));
     assert_eq!(of("-7"), None);
     assert_eq!(of("\"x\""), None);
+}
+
+proptest! {
+    #[test]
+    fn any_line_is_a_message_or_a_misfit(
+        line in "\\{?(\"(id|method|result|error|params|jsonrpc)\":?[ ,]?(1|\"2.0\"|\\{|\\}|null|\\[|\\\\)?,?){0,8}\\}?",
+        cut in 0_usize..80,
+    ) {
+        let bytes = line.as_bytes().get(..cut).unwrap_or(line.as_bytes());
+        match Message::read(bytes) {
+            Ok((message, _)) => {
+                let again = Message::read(message.to_line().as_bytes()).unwrap().0;
+                prop_assert_eq!(again, message);
+            }
+            Err(misfit) => {
+                if let Some(reply) = misfit.reply() {
+                    prop_assert!(!misfit.answers);
+                    prop_assert!(reply.ends_with("}}\n"));
+                }
+            }
+        }
+    }
 }

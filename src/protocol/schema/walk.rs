@@ -9,32 +9,25 @@ use serde_json::{Map, Value};
 /// # Errors
 /// The reason why not.
 pub(super) fn followable(schema: &Value) -> Result<(), String> {
-    let mut waiting = vec![(schema, true)];
-    while let Some((value, root)) = waiting.pop() {
-        match value {
-            Value::Object(members) => {
-                members_followable(schema, members, root)?;
-                waiting.extend(members.values().map(|member| (member, false)));
+    let mut waiting = vec![schema];
+    while let Some(value) = waiting.pop() {
+        if let Value::Object(members) = value {
+            members_followable(schema, members)?;
+            let own_base = members.get("$id").is_some_and(Value::is_string);
+            if own_base && !std::ptr::eq(schema, value) {
+                return Err("its schema holds another schema with an `$id` of its own".to_owned());
             }
-            Value::Array(elements) => waiting.extend(elements.iter().map(|e| (e, false))),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
+        waiting.extend(parts(value));
     }
     Ok(())
 }
 
-fn members_followable(
-    schema: &Value,
-    members: &Map<String, Value>,
-    root: bool,
-) -> Result<(), String> {
+fn members_followable(schema: &Value, members: &Map<String, Value>) -> Result<(), String> {
     for key in ["$dynamicRef", "$recursiveRef"] {
         if members.get(key).is_some_and(Value::is_string) {
             return Err(format!("its schema uses `{key}`, which is not followed"));
         }
-    }
-    if !root && members.get("$id").is_some_and(Value::is_string) {
-        return Err("its schema holds another schema with an `$id` of its own".to_owned());
     }
     match members.get("$ref").and_then(Value::as_str) {
         Some(target) if resolve(schema, target).is_none() => {
@@ -121,15 +114,10 @@ impl<'a> Walk<'a> {
                 "allOf" | "anyOf" | "oneOf" => self.each(inner, step.value, step),
                 "dependentSchemas" | "dependencies" => self.each(inner, step.value, step),
                 "properties" => self.properties(inner, step),
-                "patternProperties" => {
-                    for schema in parts(inner) {
-                        self.children(schema, step);
-                    }
-                }
+                "patternProperties" => parts(inner).for_each(|s| self.children(s, step)),
                 "items" | "prefixItems" => {
-                    for schema in std::iter::once(inner).chain(elements(inner)) {
-                        self.children(schema, step);
-                    }
+                    self.children(inner, step);
+                    elements(inner).for_each(|s| self.children(s, step));
                 }
                 "additionalProperties"
                 | "unevaluatedProperties"
@@ -200,5 +188,5 @@ fn resolve<'a>(schema: &'a Value, target: &str) -> Option<&'a Value> {
     }
 }
 
-const STEPS_MAX: usize = 500_000;
+const STEPS_MAX: usize = 200_000;
 const DEPTH_MAX: usize = 256;

@@ -104,6 +104,14 @@ impl ToolList {
         self.tools.iter().filter(|tool| tool.problem.is_none())
     }
 
+    /// The tools that are listed to a client, and how many more there are; those are said.
+    pub(crate) fn listed(&self) -> (Vec<&OfferedTool>, usize) {
+        let mut listed: Vec<&OfferedTool> = self.offered().collect();
+        let left_out = listed.len().saturating_sub(LISTED_MAX);
+        listed.truncate(LISTED_MAX);
+        (listed, left_out)
+    }
+
     /// The odd items.
     pub(crate) fn set_aside(&self) -> impl Iterator<Item = &OfferedTool> {
         self.tools.iter().filter(|tool| tool.problem.is_some())

@@ -1,0 +1,8 @@
+//! The relay, against scripted servers that misbehave as real ones were seen to (`played`) and
+//! against streams in memory (`piped`).
+
+mod downstream;
+mod piped;
+mod play;
+mod played;
+mod played_tools;
