@@ -34,7 +34,6 @@ pub mod helper {
     }
 }
 
-
 pub use audit::{
     AuditError, AuditSink, Event, EventKind, Fault, FaultKind, Filter, Head, HeadError, Loss,
     LossKind, NoOutcome, Outcome, OutcomeKind, Paint, Receipt, Record, Report, Shape, Verifier,

@@ -28,40 +28,57 @@ pub(super) fn find(
     })
 }
 
-/// Folders (or files) below the home folder that the program's code lies in. What the project, the
+/// Folders (or files) below a hidden home that the program's code lies in. What the project, the
 /// toolchains and the system hold is readable anyway.
 pub(super) fn folders(ground: &Ground, artefact: &Artefact) -> Vec<PathBuf> {
-    let Some(home) = ground.home.as_deref() else {
-        return Vec::new();
-    };
     let mut folders: Vec<PathBuf> = Vec::new();
     let files = artefact.stamps.iter().map(|stamp| stamp.path.as_path());
     for file in files.chain([artefact.program.as_path()]) {
-        let inside = |root: &Path| file.starts_with(root);
-        let toolchain = guarded::TOOLCHAINS.iter().any(|t| inside(&home.join(t)));
-        if !inside(home) || toolchain || ground.project.as_deref().is_some_and(inside) {
+        let Some(home) = hidden_home(ground, file) else {
             continue;
-        }
+        };
         let folder = tree_of(file, home);
-        if !folders.contains(&folder) {
+        if !folders.iter().any(|known| folder.starts_with(known)) {
             folders.push(folder);
         }
     }
     folders
 }
 
-/// The tree that a code file belongs to: `node_modules`, the virtual environment, else its folder;
-/// never the home folder itself.
+/// The home folder, this user's or another's, that hides a file from the sandbox.
+fn hidden_home<'a>(ground: &'a Ground, file: &'a Path) -> Option<&'a Path> {
+    let inside = |root: &Path| file.starts_with(root);
+    if ground.project.as_deref().is_some_and(inside) {
+        return None;
+    }
+    if let Some(home) = ground.home.as_deref()
+        && inside(home)
+    {
+        let toolchain = guarded::TOOLCHAINS.iter().any(|t| inside(&home.join(t)));
+        return (!toolchain).then_some(home);
+    }
+    let homes = ["/root", "/home", "/Users"].map(Path::new);
+    homes.into_iter().find(|home| inside(home))
+}
+
+/// The tree that a code file belongs to: `node_modules`, a virtual environment, the prefix of an
+/// interpreter, else its folder; never the home folder itself.
 fn tree_of(file: &Path, home: &Path) -> PathBuf {
     let mut tree = file.parent().unwrap_or(file);
     for above in file.ancestors().skip(1) {
         if above == home || !above.starts_with(home) {
             break;
         }
-        if above.file_name().is_some_and(|name| name == "node_modules")
-            || above.join("pyvenv.cfg").is_file()
-        {
+        let named = |name: &str| above.file_name().is_some_and(|own| own == name);
+        if named("node_modules") || above.join("pyvenv.cfg").is_file() {
             tree = above;
+        }
+        let prefix = above.parent().filter(|prefix| *prefix != home);
+        if let Some(prefix) = prefix
+            && named("bin")
+            && prefix.join("lib").is_dir()
+        {
+            tree = prefix;
         }
     }
     if tree == home {

@@ -128,7 +128,7 @@ pub(crate) fn prepare(line: &Line, definition: &ServerDefinition) -> Result<Prep
     let ledger = line.point.ledger();
     let known = ledger.pin(PinKind::Definition, &subject)?;
     let known_artefact = ledger.pin(PinKind::Artefact, &subject)?;
-    let program_pin = pin(known_artefact.as_ref(), artefact.digest);
+    let program_pin = pin(known_artefact.as_ref(), &artefact);
     let config_changed = known
         .as_ref()
         .is_some_and(|pin| pin.digest != definition.digest());
@@ -194,10 +194,12 @@ pub(crate) fn prepare(line: &Line, definition: &ServerDefinition) -> Result<Prep
     })
 }
 
-fn pin(known: Option<&PinRecord>, now: Option<crate::digest::Digest>) -> Pin {
-    match (known, now) {
+/// A program that cannot be pinned whole still has a digest of what can be read: a change of that is
+/// a change, and no change of it is no match.
+fn pin(known: Option<&PinRecord>, artefact: &Artefact) -> Pin {
+    match (known, artefact.digest) {
         (None, _) => Pin::Unpinned,
-        (Some(known), Some(now)) if known.digest == now => Pin::Matched,
+        (Some(known), Some(now)) if known.digest == now => agreed(artefact),
         (Some(_), _) => Pin::Changed,
     }
 }
@@ -421,7 +423,7 @@ async fn end(confined: &Mutex<Option<Confined>>) -> Option<String> {
 
 /// The pin of a server that was just agreed to.
 fn agreed(artefact: &Artefact) -> Pin {
-    if artefact.digest.is_some() {
+    if artefact.digest.is_some() && artefact.unpinned.is_none() {
         Pin::Matched
     } else {
         Pin::Unpinned

@@ -11,7 +11,7 @@ use crate::decision::{Decision, DecisionError, Permit};
 use crate::digest::Digest;
 use crate::protocol::json::Json;
 use crate::protocol::names;
-use crate::protocol::tools::{LISTED_MAX, ToolsDiff};
+use crate::protocol::tools::{LISTED_MAX, OfferedTool, ToolsDiff};
 use crate::request::{Agent, LedgerError, Pin, PinKind, PinRecord, ReviewTools};
 use crate::transport::{CallError as UpstreamError, ServerTools};
 
@@ -177,6 +177,13 @@ fn compare(line: &Line, server: &Server, list: ServerTools) -> Result<Compared, 
     })
 }
 
+/// Why a tool's input schema cannot be offered: above all names of properties with hidden characters,
+/// which the server would not know in their clean form.
+fn unclean(tool: &OfferedTool) -> Option<String> {
+    let schema = tool.input_schema()?.to_value().value;
+    clean::schema(&schema).err().map(|error| error.to_string())
+}
+
 fn book(compared: &Compared, offered: &[Arc<Tool>], pin: Pin, why: &str) -> ToolBook {
     let offered: Vec<_> = offered.iter().take(LISTED_MAX).cloned().collect();
     let mut left_out = compared.aside.clone();
@@ -207,20 +214,16 @@ fn question(server: &Server, compared: &Compared) -> (ReviewTools, Vec<ToolView>
         if compared.unchanged(tool) {
             continue;
         }
-        let mut notes = Vec::new();
-        for string in strings(&tool.offered.raw) {
-            for flag in clean::flags(string) {
-                flags.insert(flag.name().to_owned());
-                notes.push(flag.sentence());
-            }
+        let mut notes: Vec<String> = Vec::new();
+        for flag in clean::flags_in(&tool.offered.raw.to_value().value) {
+            flags.insert(flag.name().to_owned());
+            notes.push(flag.sentence().to_owned());
         }
         for (first, _) in alike.iter().filter(|(_, name)| *name == tool.name()) {
             flags.insert("look-alike".to_owned());
             let twin = clean::line(first, 120);
             notes.push(format!("its name looks like that of the tool {twin}"));
         }
-        notes.sort();
-        notes.dedup();
         views.push(ToolView {
             name: tool.name().to_owned(),
             text: shown(tool),
@@ -256,17 +259,4 @@ fn shown(tool: &Tool) -> String {
     let mut text = format!("{description}\n");
     rest.write_to(&mut text);
     text
-}
-
-/// All strings of a definition, names of properties included.
-fn strings(json: &Json) -> Vec<&str> {
-    match json {
-        Json::String(text) => vec![text],
-        Json::Array(items) => items.iter().flat_map(strings).collect(),
-        Json::Object(members) => members
-            .iter()
-            .flat_map(|(key, value)| std::iter::once(key).chain(strings(value)))
-            .collect(),
-        Json::Null | Json::Bool(_) | Json::Number(_) => Vec::new(),
-    }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::audit::AuditSink;
 use crate::clean;
-use crate::config::{ServerDefinition, Settings, Sync};
+use crate::config::{AuditSync, ServerDefinition, Settings};
 use crate::decision::DecisionPoint;
 use crate::disk::settings::{self, Configuration};
 use crate::disk::{self, AuditLog, Durability, FileLedger, Folders, PolicyFolder, Surroundings};
@@ -171,8 +171,8 @@ impl Workspace {
         let audit = AuditLog::file(self.audit_log())
             .map_err(|e| Error::caused(ErrorKind::Audit, e.to_string(), e))?
             .with_durability(match self.settings.audit_sync() {
-                Sync::Grouped => Durability::Grouped,
-                Sync::Always => Durability::Always,
+                AuditSync::Grouped => Durability::Grouped,
+                AuditSync::Always => Durability::Always,
             });
         let ledger = self.ledger()?;
         self.line_of(

@@ -8,10 +8,11 @@ use serde_json::Value;
 use super::base::{
     Asking, arg_path, call, env, exec, lost_path, path, prompt, resource, start, tools, wish,
 };
+use crate::grant::Place;
 use crate::policy::facts::judged;
 use crate::policy::vocabulary::JSON;
 use crate::request::{
-    Answer, NetworkWish, Pin, Place, Risk, RunnerKind, Source, Transport, Trigger, Wish,
+    Answer, NetworkWish, Pin, Risk, RunnerKind, Source, Transport, Trigger, Wish,
 };
 
 fn entities_in(value: &Value, found: &mut HashSet<(String, String)>) {
