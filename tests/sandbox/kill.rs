@@ -26,7 +26,7 @@ enum End {
     MainPanics,
 }
 
-pub fn run() {
+pub(crate) fn run() {
     for backend in backends() {
         for end in [End::TargetExits, End::Drop, End::Kill, End::HelperKilled] {
             ends_here(&backend, end);
@@ -39,7 +39,7 @@ pub fn run() {
 }
 
 /// Inside: a daemon that detaches from everything and counts in a file. Outside: a main to kill.
-pub fn victim(args: &[String]) {
+pub(crate) fn victim(args: &[String]) {
     match args {
         [role, file, stay] if role == "daemon" => daemon(Path::new(file), stay == "stay"),
         [role, backend, how] if role == "main" => {
@@ -198,7 +198,7 @@ fn assert_silent(backend: &str, end: End, file: &Path) {
 }
 
 /// A polite end reaches the program; a rude program is killed.
-pub fn shutdown() {
+pub(crate) fn shutdown() {
     for backend in backends() {
         let world = World::new();
         let end = |script: &str| {
@@ -226,7 +226,7 @@ pub fn shutdown() {
 }
 
 /// A fork bomb, a big file and much memory stop at their limits.
-pub fn limits() {
+pub(crate) fn limits() {
     for backend in backends() {
         let world = World::new();
         let mut grant = world.grant();

@@ -13,7 +13,7 @@ use std::time::Duration;
 type Try = io::Result<()>;
 
 /// `HOME PROJECT OUTSIDE TEMP TCP_PORT UDP_PORT HOST_PID SOCKET ABSTRACT SHM PART`.
-pub fn main(args: &[String]) {
+pub(crate) fn main(args: &[String]) {
     let [
         home,
         project,
