@@ -244,6 +244,8 @@ pub(crate) fn links() {
             echo done";
         let out = run(&backend, &world.shell(script), &world.grant()).unwrap();
         assert_eq!(out.out, "done\n", "{backend}: {}", out.err);
+        assert_eq!(out.confinement.backend, backend);
+        assert!(out.confinement.holds(), "{}", out.confinement);
         assert!(
             !project.join("settings").exists(),
             "{backend}: the placeholder was left"
@@ -282,6 +284,8 @@ pub(crate) fn git_works() {
             ! mv .git .g 2>/dev/null
             ! sh -c 'echo gitdir: /tmp > .git' 2>/dev/null
             ! sh -c 'echo /tmp > ../repo/.git/worktrees/tree/commondir' 2>/dev/null
+            ! sh -c 'echo ../../evil > ../repo/.git/commondir' 2>/dev/null
+            ! sh -c 'echo . > x && mv x ../repo/.git/commondir' 2>/dev/null
             ! sh -c 'mkdir -p ../repo/.git/hooks && echo x > ../repo/.git/hooks/pre-commit' 2>/dev/null
             echo done",
         );
