@@ -41,7 +41,7 @@ pub(crate) fn run() {
 /// Inside: a daemon that detaches from everything and counts in a file. Outside: a main to kill.
 pub(crate) fn victim(args: &[String]) {
     match args {
-        [role, file, stay] if role == "daemon" => daemon(Path::new(file), stay == "stay"),
+        [role, file, stay] if role == "daemon" => daemon(Path::new(file), stay),
         [role, backend, how] if role == "main" => {
             let world = World::new();
             block_on(async {
@@ -59,7 +59,7 @@ pub(crate) fn victim(args: &[String]) {
     }
 }
 
-fn daemon(file: &Path, stay: bool) {
+fn daemon(file: &Path, stay: &str) {
     // SAFETY: this program has one thread.
     if unsafe { libc::fork() } == 0 {
         let _ = rustix::process::setsid();
@@ -86,8 +86,8 @@ fn daemon(file: &Path, stay: bool) {
         std::thread::sleep(Duration::from_millis(5));
     }
     println!("up");
-    while stay {
-        std::thread::sleep(Duration::from_secs(1));
+    if stay == "stay" {
+        std::thread::sleep(Duration::from_secs(60));
     }
 }
 

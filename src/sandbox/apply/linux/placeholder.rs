@@ -109,6 +109,28 @@ pub(super) fn sweep(protect: &[PathBuf]) {
     }
 }
 
+/// The same in the background: the processes of a killed keeper hold its locks until they are gone.
+pub(super) fn sweep_later(protect: Vec<PathBuf>) {
+    let ours = |path: &PathBuf| path.ancestors().any(is_ours);
+    if !protect.iter().any(ours) {
+        return;
+    }
+    let _ = std::thread::Builder::new()
+        .name("creance-sweep".to_owned())
+        .spawn(move || {
+            for _ in 0..SWEEPS_MAX {
+                sweep(&protect);
+                if !protect.iter().any(ours) {
+                    return;
+                }
+                std::thread::sleep(SWEEP_PAUSE);
+            }
+        });
+}
+
+const SWEEPS_MAX: usize = 50;
+const SWEEP_PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
+
 fn remove_locked(path: &Path, held: &File) {
     // Fails while another sandbox holds its shared lock: that one removes it.
     if rustix::fs::flock(held, FlockOperation::NonBlockingLockExclusive).is_err() {
