@@ -199,30 +199,43 @@ fn assert_silent(backend: &str, end: End, file: &Path) {
 
 /// A polite end reaches the program; a rude program is killed.
 pub(crate) fn shutdown() {
-    for backend in backends() {
-        let world = World::new();
-        let end = |script: &str| {
-            block_on(async {
-                let mut running = internal::start(&backend, &world.shell(script), &world.grant())
-                    .await
-                    .unwrap();
-                assert_eq!(running.line().await, "up");
-                let started = Instant::now();
-                (running.shutdown().await.to_string(), started.elapsed())
-            })
-        };
-        let (exit, took) = end("echo up; cat; exit 9");
-        assert_eq!(exit, "exited with code 9");
-        assert!(took < Duration::from_secs(1), "{took:?}");
-        let (exit, took) =
-            end("trap 'exit 7' TERM; echo up; while :; do read x || sleep 0.05; done");
-        assert_eq!(exit, "exited with code 7");
-        assert!(took < Duration::from_secs(4), "{took:?}");
-        let (exit, _) = end("trap '' TERM; echo up; while :; do sleep 0.05; done");
-        assert_eq!(exit, "was killed by SIGKILL");
-        let (exit, _) = end("echo up; kill -SEGV $$");
-        assert_eq!(exit, "was killed by SIGSEGV");
-    }
+    let cases = [
+        ("echo up; cat; exit 9", "exited with code 9", 1),
+        (
+            "trap 'exit 7' TERM; echo up; while :; do read x || sleep 0.05; done",
+            "exited with code 7",
+            4,
+        ),
+        (
+            "trap '' TERM; echo up; while :; do sleep 0.05; done",
+            "was killed by SIGKILL",
+            9,
+        ),
+        ("echo up; kill -SEGV $$", "was killed by SIGSEGV", 1),
+    ];
+    let backends = backends();
+    std::thread::scope(|scope| {
+        for backend in &backends {
+            for (script, want, most) in cases {
+                scope.spawn(move || ends_politely(backend, script, want, most));
+            }
+        }
+    });
+}
+
+fn ends_politely(backend: &str, script: &str, want: &str, most_s: u64) {
+    let world = World::new();
+    block_on(async {
+        let launch = world.shell(script);
+        let mut running = internal::start(backend, &launch, &world.grant())
+            .await
+            .unwrap();
+        assert_eq!(running.line().await, "up");
+        let started = Instant::now();
+        assert_eq!(running.shutdown().await.to_string(), want, "{backend}");
+        let took = started.elapsed();
+        assert!(took < Duration::from_secs(most_s), "{backend}: {took:?}");
+    });
 }
 
 /// A fork bomb, a big file and much memory stop at their limits.
