@@ -58,7 +58,7 @@ const CASES: &[Case] = &[
     },
 ];
 
-pub fn run_cases(backend: &str) {
+pub(crate) fn run_cases(backend: &str) {
     for case in CASES {
         play(case, backend);
     }
@@ -67,7 +67,7 @@ pub fn run_cases(backend: &str) {
     println!("  {backend}: public cases as wanted");
 }
 
-pub fn public() {
+pub(crate) fn public() {
     for backend in backends() {
         // Without namespaces nothing protects paths inside a writable folder; it says so.
         if backend == "linux-landlock" {
@@ -224,7 +224,7 @@ fn namespaces() -> Vec<String> {
 }
 
 /// A protected name that is a link: it starts, the target is protected, the link stays.
-pub fn links() {
+pub(crate) fn links() {
     for backend in namespaces() {
         let world = World::new();
         let project = &world.project;
@@ -244,6 +244,8 @@ pub fn links() {
             echo done";
         let out = run(&backend, &world.shell(script), &world.grant()).unwrap();
         assert_eq!(out.out, "done\n", "{backend}: {}", out.err);
+        assert_eq!(out.confinement.backend, backend);
+        assert!(out.confinement.holds(), "{}", out.confinement);
         assert!(
             !project.join("settings").exists(),
             "{backend}: the placeholder was left"
@@ -253,7 +255,7 @@ pub fn links() {
 }
 
 /// SBX-03 and SBX-01: what git must still be able to do.
-pub fn git_works() {
+pub(crate) fn git_works() {
     for backend in namespaces() {
         let world = World::new();
         let repo = world.project.join("repo");
@@ -282,6 +284,8 @@ pub fn git_works() {
             ! mv .git .g 2>/dev/null
             ! sh -c 'echo gitdir: /tmp > .git' 2>/dev/null
             ! sh -c 'echo /tmp > ../repo/.git/worktrees/tree/commondir' 2>/dev/null
+            ! sh -c 'echo ../../evil > ../repo/.git/commondir' 2>/dev/null
+            ! sh -c 'echo . > x && mv x ../repo/.git/commondir' 2>/dev/null
             ! sh -c 'mkdir -p ../repo/.git/hooks && echo x > ../repo/.git/hooks/pre-commit' 2>/dev/null
             echo done",
         );
@@ -294,7 +298,7 @@ pub fn git_works() {
 }
 
 /// A hashed file that changed after the hash is not started.
-pub fn stamps() {
+pub(crate) fn stamps() {
     for backend in backends() {
         let world = World::new();
         let script = world.project.join("server.js");
@@ -323,7 +327,7 @@ pub fn stamps() {
 }
 
 /// Placeholders go away, also with two sandboxes in one project; what a person put there stays.
-pub fn placeholders() {
+pub(crate) fn placeholders() {
     for backend in namespaces() {
         let world = World::new();
         let before = snapshot(&world.project);
@@ -360,7 +364,7 @@ pub fn placeholders() {
 }
 
 /// A step that fails is named, and the program never ran.
-pub fn errors() {
+pub(crate) fn errors() {
     for backend in backends() {
         let world = World::new();
         let check = |launch: &Launch, grant: &Grant, want: &str| {

@@ -127,7 +127,7 @@ const WANT: &[(&str, &str, &str)] = &[
     ("remove-project-git", D, WEAK),
 ];
 
-pub fn run() {
+pub(crate) fn run() {
     for backend in backends() {
         attack(&backend);
     }

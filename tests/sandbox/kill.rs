@@ -26,7 +26,7 @@ enum End {
     MainPanics,
 }
 
-pub fn run() {
+pub(crate) fn run() {
     for backend in backends() {
         for end in [End::TargetExits, End::Drop, End::Kill, End::HelperKilled] {
             ends_here(&backend, end);
@@ -39,9 +39,9 @@ pub fn run() {
 }
 
 /// Inside: a daemon that detaches from everything and counts in a file. Outside: a main to kill.
-pub fn victim(args: &[String]) {
+pub(crate) fn victim(args: &[String]) {
     match args {
-        [role, file, stay] if role == "daemon" => daemon(Path::new(file), stay == "stay"),
+        [role, file, stay] if role == "daemon" => daemon(Path::new(file), stay),
         [role, backend, how] if role == "main" => {
             let world = World::new();
             block_on(async {
@@ -59,7 +59,7 @@ pub fn victim(args: &[String]) {
     }
 }
 
-fn daemon(file: &Path, stay: bool) {
+fn daemon(file: &Path, stay: &str) {
     // SAFETY: this program has one thread.
     if unsafe { libc::fork() } == 0 {
         let _ = rustix::process::setsid();
@@ -86,8 +86,8 @@ fn daemon(file: &Path, stay: bool) {
         std::thread::sleep(Duration::from_millis(5));
     }
     println!("up");
-    while stay {
-        std::thread::sleep(Duration::from_secs(1));
+    if stay == "stay" {
+        std::thread::sleep(Duration::from_secs(60));
     }
 }
 
@@ -198,35 +198,48 @@ fn assert_silent(backend: &str, end: End, file: &Path) {
 }
 
 /// A polite end reaches the program; a rude program is killed.
-pub fn shutdown() {
-    for backend in backends() {
-        let world = World::new();
-        let end = |script: &str| {
-            block_on(async {
-                let mut running = internal::start(&backend, &world.shell(script), &world.grant())
-                    .await
-                    .unwrap();
-                assert_eq!(running.line().await, "up");
-                let started = Instant::now();
-                (running.shutdown().await.to_string(), started.elapsed())
-            })
-        };
-        let (exit, took) = end("echo up; cat; exit 9");
-        assert_eq!(exit, "exited with code 9");
-        assert!(took < Duration::from_secs(1), "{took:?}");
-        let (exit, took) =
-            end("trap 'exit 7' TERM; echo up; while :; do read x || sleep 0.05; done");
-        assert_eq!(exit, "exited with code 7");
-        assert!(took < Duration::from_secs(4), "{took:?}");
-        let (exit, _) = end("trap '' TERM; echo up; while :; do sleep 0.05; done");
-        assert_eq!(exit, "was killed by SIGKILL");
-        let (exit, _) = end("echo up; kill -SEGV $$");
-        assert_eq!(exit, "was killed by SIGSEGV");
-    }
+pub(crate) fn shutdown() {
+    let cases = [
+        ("echo up; cat; exit 9", "exited with code 9", 1),
+        (
+            "trap 'exit 7' TERM; echo up; while :; do read x || sleep 0.05; done",
+            "exited with code 7",
+            4,
+        ),
+        (
+            "trap '' TERM; echo up; while :; do sleep 0.05; done",
+            "was killed by SIGKILL",
+            9,
+        ),
+        ("echo up; kill -SEGV $$", "was killed by SIGSEGV", 1),
+    ];
+    let backends = backends();
+    std::thread::scope(|scope| {
+        for backend in &backends {
+            for (script, want, most) in cases {
+                scope.spawn(move || ends_politely(backend, script, want, most));
+            }
+        }
+    });
+}
+
+fn ends_politely(backend: &str, script: &str, want: &str, most_s: u64) {
+    let world = World::new();
+    block_on(async {
+        let launch = world.shell(script);
+        let mut running = internal::start(backend, &launch, &world.grant())
+            .await
+            .unwrap();
+        assert_eq!(running.line().await, "up");
+        let started = Instant::now();
+        assert_eq!(running.shutdown().await.to_string(), want, "{backend}");
+        let took = started.elapsed();
+        assert!(took < Duration::from_secs(most_s), "{backend}: {took:?}");
+    });
 }
 
 /// A fork bomb, a big file and much memory stop at their limits.
-pub fn limits() {
+pub(crate) fn limits() {
     for backend in backends() {
         let world = World::new();
         let mut grant = world.grant();

@@ -1,6 +1,20 @@
 //! Tries to escape from the sandbox, once per backend and user. A program of its own, because the
 //! helper is this program again and must come first in `main`.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods,
+    clippy::undocumented_unsafe_blocks,
+    clippy::too_many_lines,
+    reason = "a test program with its own `main`, which the lints do not know as tests"
+)]
+
+#[cfg(target_os = "linux")]
+mod attacks;
 #[cfg(target_os = "linux")]
 mod cases;
 #[cfg(target_os = "linux")]

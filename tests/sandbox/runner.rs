@@ -23,7 +23,7 @@ const TESTS: &[Test] = &[
 
 const USER: u32 = 1000;
 
-pub fn main() {
+pub(crate) fn main() {
     let args: Vec<String> = std::env::args().collect();
     match args.get(1).map(String::as_str) {
         Some("probe") => return probe::main(&args[2..]),

@@ -6,27 +6,27 @@ use std::path::{Path, PathBuf};
 
 use creance::{Confinement, Exit, Grant, Launch, guarded, internal};
 
-pub struct World {
-    pub dir: tempfile::TempDir,
-    pub home: PathBuf,
-    pub project: PathBuf,
-    pub outside: PathBuf,
-    pub temp: PathBuf,
+pub(crate) struct World {
+    pub(crate) dir: tempfile::TempDir,
+    pub(crate) home: PathBuf,
+    pub(crate) project: PathBuf,
+    pub(crate) outside: PathBuf,
+    pub(crate) temp: PathBuf,
 }
 
-pub struct Output {
-    pub out: String,
-    pub err: String,
-    pub exit: Exit,
-    pub confinement: Confinement,
+pub(crate) struct Output {
+    pub(crate) out: String,
+    pub(crate) err: String,
+    pub(crate) exit: Exit,
+    pub(crate) confinement: Confinement,
 }
 
-pub fn uid() -> u32 {
+pub(crate) fn uid() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
 /// The backends of this machine that work; the others are named with the reason.
-pub fn backends() -> Vec<String> {
+pub(crate) fn backends() -> Vec<String> {
     let forced = std::env::var("CREANCE_TEST_BACKEND").ok();
     let mut working = Vec::new();
     for backend in creance::examine().backends {
@@ -48,7 +48,7 @@ pub fn backends() -> Vec<String> {
     working
 }
 
-pub fn block_on<F: Future>(future: F) -> F::Output {
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -57,7 +57,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 impl World {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let root = fs::canonicalize(dir.path()).unwrap();
@@ -98,11 +98,11 @@ impl World {
         world
     }
 
-    pub fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         fs::canonicalize(self.dir.path()).unwrap()
     }
 
-    pub fn grant(&self) -> Grant {
+    pub(crate) fn grant(&self) -> Grant {
         let mut grant = Grant {
             home: Some(self.home.clone()),
             read: vec![self.home.join(".tool"), self.outside.clone()],
@@ -126,7 +126,7 @@ impl World {
         grant
     }
 
-    pub fn shell(&self, script: &str) -> Launch {
+    pub(crate) fn shell(&self, script: &str) -> Launch {
         Launch {
             program: fs::canonicalize("/bin/sh").unwrap(),
             name: "sh".into(),
@@ -138,11 +138,11 @@ impl World {
 }
 
 /// Where this machine has git and python3, of the places that a sandbox shows.
-pub fn path_variable() -> String {
+pub(crate) fn path_variable() -> String {
     "/usr/local/bin:/usr/bin:/bin".to_owned()
 }
 
-pub fn protect(project: &Path) -> Vec<PathBuf> {
+pub(crate) fn protect(project: &Path) -> Vec<PathBuf> {
     guarded::PROTECTED
         .iter()
         .map(|name| project.join(name))
@@ -150,7 +150,7 @@ pub fn protect(project: &Path) -> Vec<PathBuf> {
 }
 
 /// Runs a program to its end.
-pub fn run(backend: &str, launch: &Launch, grant: &Grant) -> Result<Output, String> {
+pub(crate) fn run(backend: &str, launch: &Launch, grant: &Grant) -> Result<Output, String> {
     block_on(async {
         let mut running = internal::start(backend, launch, grant).await?;
         let (out, err, exit) = running.finish(b"").await;
@@ -164,7 +164,7 @@ pub fn run(backend: &str, launch: &Launch, grant: &Grant) -> Result<Output, Stri
 }
 
 /// Everything below a folder, with its text: to see that nothing changed.
-pub fn snapshot(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+pub(crate) fn snapshot(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut all = Vec::new();
     let mut open = vec![folder.to_owned()];
     while let Some(folder) = open.pop() {

@@ -111,3 +111,111 @@ fn check_texts(launch: &Launch, grant: &Grant) -> Result<(), PlanError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{Strategy, prop_assert, proptest};
+
+    use super::*;
+    use crate::grant::Guarantee;
+    use crate::sandbox::plan::Offer;
+
+    fn offers(backends: &[(Backend, Option<&str>)]) -> Offers {
+        Offers {
+            backends: backends
+                .iter()
+                .map(|(backend, failure)| Offer {
+                    backend: *backend,
+                    failure: failure.map(str::to_owned),
+                })
+                .collect(),
+            root: false,
+            landlock: 7,
+        }
+    }
+
+    fn launch() -> Launch {
+        Launch {
+            program: "/bin/true".into(),
+            name: "true".into(),
+            args: Vec::new(),
+            cwd: "/".into(),
+            stamps: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_strongest_working_backend_is_taken_and_said() {
+        let check = |offered: &[(Backend, Option<&str>)], want: &str| {
+            let plan = plan_with(&offers(offered), &launch(), &Grant::default()).unwrap();
+            assert_eq!(plan.confinement().to_string(), want);
+        };
+        let no = Some("no user namespaces");
+        check(
+            &[(Backend::LinuxL3, no), (Backend::LinuxNs, None)],
+            "linux-ns: network-per-host absent",
+        );
+        check(
+            &[(Backend::LinuxNs, no), (Backend::LinuxLandlock, None)],
+            "linux-landlock: writes weakened, protected-paths absent, secrets weakened, \
+             network-per-host absent, processes weakened, tree-kill weakened, limits weakened",
+        );
+        let none = plan_with(
+            &offers(&[(Backend::LinuxNs, no)]),
+            &launch(),
+            &Grant::default(),
+        );
+        let none = none.unwrap();
+        assert_eq!(none.backend, Backend::None);
+        let writes = none.confinement().levels.get(&Guarantee::Writes).unwrap();
+        assert!(format!("{writes:?}").contains("linux-ns: no user namespaces"));
+    }
+
+    #[test]
+    fn folders_are_laid_outermost_first_and_reading_takes_nothing_away() {
+        let grant = Grant {
+            home: Some("/home/u".into()),
+            read: vec![
+                "/home/u/.nvm".into(),
+                "/home/u/p".into(),
+                "/home/u/p/src".into(),
+            ],
+            write: vec!["/home/u/p".into()],
+            ..Grant::default()
+        };
+        let plan = plan_with(&offers(&[(Backend::LinuxNs, None)]), &launch(), &grant).unwrap();
+        let below: Vec<String> = plan
+            .folders
+            .iter()
+            .filter(|folder| folder.path.starts_with("/home"))
+            .map(|folder| format!("{} {:?}", folder.path.display(), folder.kind))
+            .collect();
+        assert_eq!(
+            below,
+            [
+                "/home Empty",
+                "/home/u Empty",
+                "/home/u/.nvm Read",
+                "/home/u/p Write"
+            ]
+        );
+    }
+
+    fn paths() -> impl Strategy<Value = Vec<PathBuf>> {
+        proptest::collection::vec("(/[a-d]{1,2}){1,4}".prop_map(PathBuf::from), 0..6)
+    }
+
+    proptest! {
+        /// A plan never writes where the grant does not, and comes back from its text unchanged.
+        #[test]
+        fn a_plan_never_exceeds_its_grant(read in paths(), write in paths(), hide in paths()) {
+            let grant = Grant { read, write, hide, ..Grant::default() };
+            let offers = offers(&[(Backend::LinuxNs, None)]);
+            let plan = plan_with(&offers, &launch(), &grant).unwrap();
+            prop_assert!(plan.writable().all(|path| grant.write.iter().any(|own| own == path)));
+            prop_assert!(grant.write.iter().all(|own| plan.writable().any(|path| path == own)));
+            let text = serde_json::to_string(&plan).unwrap();
+            prop_assert!(serde_json::from_str::<Plan>(&text).unwrap() == plan);
+        }
+    }
+}

@@ -163,11 +163,15 @@ impl Helper {
         let Some(child) = self.child.as_mut() else {
             return true;
         };
-        if !matches!(child.try_wait(), Ok(Some(_)) | Err(_)) {
-            return false;
-        }
+        let tidied = match child.try_wait() {
+            Ok(None) => return false,
+            Ok(Some(status)) => status.success(),
+            Err(_) => false,
+        };
         self.child = None;
-        placeholder::sweep(&self.protect);
+        if !tidied {
+            placeholder::sweep_later(std::mem::take(&mut self.protect));
+        }
         true
     }
 

@@ -105,21 +105,12 @@ impl Guards {
         while let Some(part) = parts.next() {
             current.push(part);
             let last = parts.as_path().as_os_str().is_empty();
-            match fs::symlink_metadata(&current) {
-                Err(error) if error.kind() == ErrorKind::NotFound => {
-                    let kind = if last {
-                        placeholder::kind_of(&current)
-                    } else {
-                        Kind::Folder
-                    };
-                    return self.put(&current, kind);
-                }
-                Err(error) => return Err(error),
-                Ok(found) if found.is_symlink() => {
-                    return self.follow(&current, parts.as_path(), links);
-                }
-                Ok(found) if found.is_dir() && !last && !placeholder::is_ours(&current) => {}
-                Ok(_) => return self.cover(current),
+            match Step::at(&current)? {
+                Step::Folder if !last && !placeholder::is_ours(&current) => {}
+                Step::Absent if last => return self.put(&current, placeholder::kind_of(&current)),
+                Step::Absent => return self.put(&current, Kind::Folder),
+                Step::Link => return self.follow(&current, parts.as_path(), links),
+                Step::Folder | Step::Other => return self.cover(current),
             }
         }
         Ok(())
@@ -157,6 +148,26 @@ impl Guards {
         let parent = link.parent().unwrap_or(link);
         let target = parent.join(fs::read_link(link)?).join(rest);
         self.walk(&resolved_as_far_as_possible(&target), links)
+    }
+}
+
+/// What stands at one step of the way to a protected path.
+enum Step {
+    Absent,
+    Link,
+    Folder,
+    Other,
+}
+
+impl Step {
+    fn at(path: &Path) -> io::Result<Self> {
+        match fs::symlink_metadata(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::Absent),
+            Err(error) => Err(error),
+            Ok(found) if found.is_symlink() => Ok(Self::Link),
+            Ok(found) if found.is_dir() => Ok(Self::Folder),
+            Ok(_) => Ok(Self::Other),
+        }
     }
 }
 

@@ -17,6 +17,9 @@ use crate::grant::Network;
 use crate::sandbox::plan::{Backend, Plan};
 use crate::sandbox::spawn::StageError;
 
+/// What the keys of a terminal send.
+pub(super) const KEYS: [i32; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTSTP, libc::SIGTTOU];
+
 /// Carries out the plan. Never returns.
 pub(super) fn run(handed: Handed) -> ! {
     settle(&handed.plan);
@@ -27,7 +30,7 @@ pub(super) fn run(handed: Handed) -> ! {
         },
         Backend::LinuxLandlock | Backend::None => bare::run(handed),
         Backend::LinuxL3 => {
-            let error = "`linux-l3` is not part of this build: the feature `birdcage` is off";
+            let error = "birdcage as a second wall is not wired up in this version";
             (handed, StageError::new("backend", error))
         }
     };
@@ -49,7 +52,7 @@ fn settle(plan: &Plan) {
         return;
     }
     // The keys of the terminal are for the program; this process ends when the program does.
-    for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTSTP, libc::SIGTTOU] {
+    for signal in KEYS {
         sys::set_signal(signal, Disposition::Ignore);
     }
 }

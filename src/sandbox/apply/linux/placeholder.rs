@@ -15,6 +15,11 @@ use crate::grant::guarded::PROTECTED_FILES;
 /// a folder or file changes it.
 const MARK: i64 = 0x4352_4541;
 
+/// Git reads its hooks and configuration from the folder that this file names, in every
+/// repository. Absent, it means `.`, and an empty one breaks git: its placeholder says `.`.
+pub(super) const COMMON_DIR: &str = ".git/commondir";
+const HERE: &[u8] = b".\n";
+
 /// One placeholder, kept by its lock.
 #[derive(Debug)]
 pub(super) struct Placeholder {
@@ -31,7 +36,7 @@ pub(super) enum Kind {
 
 /// The kind of a protected path.
 pub(super) fn kind_of(path: &Path) -> Kind {
-    if PROTECTED_FILES.iter().any(|entry| path.ends_with(entry)) {
+    if path.ends_with(COMMON_DIR) || PROTECTED_FILES.iter().any(|entry| path.ends_with(entry)) {
         return Kind::File;
     }
     Kind::Folder
@@ -39,7 +44,7 @@ pub(super) fn kind_of(path: &Path) -> Kind {
 
 /// Whether this is a placeholder of ours.
 pub(super) fn is_ours(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|found| marked(&found))
+    fs::symlink_metadata(path).is_ok_and(|found| marked(path, &found))
         && (path.is_file() || is_empty_folder(path))
 }
 
@@ -104,6 +109,28 @@ pub(super) fn sweep(protect: &[PathBuf]) {
     }
 }
 
+/// The same in the background: the processes of a killed keeper hold its locks until they are gone.
+pub(super) fn sweep_later(protect: Vec<PathBuf>) {
+    let ours = |path: &PathBuf| path.ancestors().any(is_ours);
+    if !protect.iter().any(ours) {
+        return;
+    }
+    let _ = std::thread::Builder::new()
+        .name("creance-sweep".to_owned())
+        .spawn(move || {
+            for _ in 0..SWEEPS_MAX {
+                sweep(&protect);
+                if !protect.iter().any(ours) {
+                    return;
+                }
+                std::thread::sleep(SWEEP_PAUSE);
+            }
+        });
+}
+
+const SWEEPS_MAX: usize = 50;
+const SWEEP_PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
+
 fn remove_locked(path: &Path, held: &File) {
     // Fails while another sandbox holds its shared lock: that one removes it.
     if rustix::fs::flock(held, FlockOperation::NonBlockingLockExclusive).is_err() {
@@ -112,7 +139,7 @@ fn remove_locked(path: &Path, held: &File) {
     let (Ok(mine), Ok(now)) = (held.metadata(), fs::symlink_metadata(path)) else {
         return;
     };
-    if (now.dev(), now.ino()) != (mine.dev(), mine.ino()) || !marked(&now) {
+    if (now.dev(), now.ino()) != (mine.dev(), mine.ino()) || !marked(path, &now) {
         return;
     }
     if now.is_dir() {
@@ -123,9 +150,13 @@ fn remove_locked(path: &Path, held: &File) {
     }
 }
 
-fn marked(found: &fs::Metadata) -> bool {
-    let empty = found.is_dir() || (found.is_file() && found.len() == 0);
-    empty && found.mtime() == MARK
+fn marked(path: &Path, found: &fs::Metadata) -> bool {
+    let untouched = if path.ends_with(COMMON_DIR) {
+        found.is_file() && found.len() == HERE.len() as u64
+    } else {
+        found.is_dir() || (found.is_file() && found.len() == 0)
+    };
+    untouched && found.mtime() == MARK
 }
 
 fn is_empty_folder(path: &Path) -> bool {
@@ -157,8 +188,13 @@ fn create(path: &Path, kind: Kind) -> io::Result<()> {
             rustix::fs::openat(&folder, name, flags, Mode::empty())?
         }
         Kind::File => {
-            let flags = OFlags::RDONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-            rustix::fs::openat(&folder, name, flags, Mode::RUSR | Mode::WUSR | Mode::RGRP)?
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+            let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP;
+            let file = rustix::fs::openat(&folder, name, flags, mode)?;
+            if path.ends_with(COMMON_DIR) {
+                rustix::io::write(&file, HERE)?;
+            }
+            file
         }
     };
     let mark = Timespec {

@@ -27,6 +27,9 @@ const START_MAX: Timespec = Timespec {
     tv_nsec: 0,
 };
 
+/// The stage of a helper that took too long.
+const SLOW: &str = "start";
+
 const STATUS_BYTES_MAX: usize = 64 << 10;
 
 /// A helper whose program runs.
@@ -50,9 +53,14 @@ pub(super) fn start(plan: &Plan, stdio: Stdio) -> Result<Started, SpawnError> {
     drop(command);
     let mut started = Started { child, control };
     if let Err(error) = await_exec(status) {
-        let _ = started.child.kill();
+        // Without its lifeline the helper kills what it started and tidies up; the kill is for one
+        // that hangs.
+        let _ = started.control.shutdown(std::net::Shutdown::Both);
+        if matches!(&error, SpawnError::Stage(stage) if stage.stage == SLOW) {
+            let _ = started.child.kill();
+        }
         let _ = started.child.wait();
-        super::placeholder::sweep(&plan.protect);
+        super::placeholder::sweep_later(plan.protect.clone());
         return Err(error);
     }
     Ok(started)
@@ -112,7 +120,7 @@ fn read_status(status: OwnedFd) -> Result<String, SpawnError> {
         match poll(&mut fds, Some(&START_MAX)) {
             Ok(0) => {
                 let why = format!("the helper took longer than {} s", START_MAX.tv_sec);
-                return Err(StageError::new("start", why).into());
+                return Err(StageError::new(SLOW, why).into());
             }
             Ok(_) => {}
             Err(rustix::io::Errno::INTR) => continue,

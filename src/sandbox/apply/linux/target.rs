@@ -11,7 +11,8 @@ use rustix::process::Signal;
 
 use super::entry::{fail, report};
 use super::start::READY;
-use super::{privileges, seccomp, stamps, sys, wall};
+use super::sys::{self, Disposition};
+use super::{keeper, privileges, seccomp, stamps, wall};
 use crate::sandbox::plan::{Backend, Plan};
 use crate::sandbox::spawn::StageError;
 
@@ -31,6 +32,9 @@ pub(super) fn run(plan: &Plan, mut status: File) -> ! {
 fn confine(plan: &Plan) -> Result<(), StageError> {
     let os = |stage: &'static str| move |e: std::io::Error| StageError::os(stage, stage, &e);
     sys::unblock_signals().map_err(os("signals"))?;
+    for signal in keeper::KEYS {
+        sys::set_signal(signal, Disposition::Default);
+    }
     if !plan.terminal {
         rustix::process::setsid().map_err(|e| StageError::os("session", "setsid", &e.into()))?;
     }
@@ -62,17 +66,15 @@ fn confine(plan: &Plan) -> Result<(), StageError> {
 /// A granted folder that cannot be written is said before the program fails in its own words.
 fn can_write(plan: &Plan) -> Result<(), StageError> {
     for folder in plan.writable() {
-        let access = rustix::fs::accessat(CWD, folder, Access::WRITE_OK, AtFlags::EACCESS);
-        if access == Err(Errno::ACCESS) {
-            return Err(StageError::new(
-                "write",
-                format!(
-                    "`{}` belongs to another user and cannot be written without privileges: run \
-                     as its owner",
-                    folder.display()
-                ),
-            ));
-        }
+        let why = match rustix::fs::accessat(CWD, folder, Access::WRITE_OK, AtFlags::EACCESS) {
+            Err(Errno::ACCESS) => {
+                "belongs to another user and cannot be written without privileges: run as its owner"
+            }
+            Err(Errno::NOENT) => "is to be written but does not exist: create it first",
+            _ => continue,
+        };
+        let error = format!("`{}` {why}", folder.display());
+        return Err(StageError::new("write", error));
     }
     Ok(())
 }
