@@ -6,6 +6,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::json;
+
+use crate::audit::{EventKind, Outcome};
 use crate::clean;
 use crate::decision::{Decision, DecisionError, Permit};
 use crate::digest::Digest;
@@ -130,9 +133,10 @@ fn adopt(
     permit: Permit<ReviewTools>,
     compared: &Compared,
 ) -> Result<(), ReviewError> {
-    if line.point.redeem(permit).is_err() {
+    // A permit made void by a reload adopts nothing: the tools stay held back.
+    let Ok((_, seq)) = line.point.redeem(permit) else {
         return Ok(());
-    }
+    };
     let parts: BTreeMap<String, Digest> = compared
         .tools
         .iter()
@@ -148,6 +152,15 @@ fn adopt(
             at_ms: line.point.now_ms(),
         },
     )?;
+    line.point
+        .note(EventKind::Outcome(Outcome {
+            of: seq,
+            ok: true,
+            result: "adopted".to_owned(),
+            details: json!({"tools": compared.tools.len()}),
+            took_ms: 0,
+        }))
+        .map_err(DecisionError::from)?;
     server.set_tools(book(compared, &compared.tools, Pin::Matched, ""));
     Ok(())
 }
