@@ -341,13 +341,17 @@ impl DecisionPoint {
             judged.verdict.because.insert(0, kind.because());
         }
         let because = judged.verdict.because.clone();
+        let stopped = judged.verdict.parts.iter();
+        let stopped: Vec<String> = stopped
+            .filter(|part| part.1 != PolicyOutcome::Allow)
+            .map(|part| part.0.clone())
+            .collect();
+        let several = judged.verdict.parts.len() > 1;
         self.write(asking, action, (judged, answered), OutcomeKind::Deny)?;
-        Ok(Decision::Deny(Denial::new(
-            kind,
-            A::NAME,
-            resource,
-            because,
-        )))
+        let denial = Denial::new(kind, A::NAME, resource, because);
+        // A request of one part is named by its resource already.
+        let parts = if several { stopped } else { Vec::new() };
+        Ok(Decision::Deny(denial.with_parts(parts)))
     }
 
     fn write<A: Action>(
