@@ -16,7 +16,7 @@ use crate::sandbox;
 use super::code;
 use super::launch::StartError;
 use super::line::Line;
-use super::present::StartView;
+use super::present::{self, StartView};
 use super::private::Private;
 use super::terms::{self, Wanted};
 
@@ -34,16 +34,18 @@ pub(crate) struct Prepared {
 pub(crate) fn prepare(line: &Line, definition: &ServerDefinition) -> Result<Prepared, StartError> {
     let ground = &line.ground;
     let cwd = working_folder(line, definition)?;
-    let artefact = code::find(ground, (definition.command(), &definition.args()), &cwd)
-        .map_err(StartError::Program)?;
     let private = Private::plan(&ground.cache, &definition.id.to_string())
         .map_err(|error| StartError::Path(format!("private folders: {error}")))?;
+    let caches = private.npm_caches(ground.home.as_deref());
+    let command = (definition.command(), &*definition.args());
+    let artefact = code::find(ground, command, &cwd, (&caches, definition.network))
+        .map_err(StartError::Program)?;
     let wanted = wanted(line, definition, &artefact)?;
     let (grant, wishes) = terms::terms(ground, &wanted, &private);
     let launch = Launch {
         program: artefact.program.clone(),
-        name: definition.command().to_owned(),
-        args: definition.args(),
+        name: artefact.name.clone(),
+        args: artefact.args.clone(),
         cwd,
         stamps: artefact.stamps.clone(),
     };
@@ -76,6 +78,7 @@ pub(crate) fn prepare(line: &Line, definition: &ServerDefinition) -> Result<Prep
     };
     let view = StartView {
         origin: definition.origin.to_string(),
+        configured: configured(definition, &artefact),
         env_names: definition.env.keys().cloned().collect(),
         unpinned: artefact.unpinned.clone(),
         warnings,
@@ -88,6 +91,13 @@ pub(crate) fn prepare(line: &Line, definition: &ServerDefinition) -> Result<Prep
         artefact,
         shown,
     })
+}
+
+/// The command line of the definition, where another is started in its place.
+fn configured(definition: &ServerDefinition, artefact: &Artefact) -> Option<String> {
+    let (name, args) = (definition.command(), definition.args());
+    let other = (artefact.name.as_str(), &artefact.args) != (name, &args);
+    other.then(|| present::words(name, &args))
 }
 
 /// What was agreed to about a server.

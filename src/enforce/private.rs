@@ -70,8 +70,14 @@ impl Private {
         variables
     }
 
-    /// Without a network, `npx -y` starts from what is there: the private cache, else the user's
-    /// own, which is readable. With one, packages go to the private cache.
+    /// The caches of npm that the sandbox reads, its own first.
+    pub(crate) fn npm_caches(&self, home: Option<&Path>) -> Vec<PathBuf> {
+        let own = home.map(|home| home.join(".npm"));
+        std::iter::once(self.cache.join("npm")).chain(own).collect()
+    }
+
+    /// Without a network, npm works with what is there: the private cache, else the user's own,
+    /// which is readable. With one, packages go to the private cache.
     fn npm_cache(&self, home: Option<&Path>, network: Network) -> PathBuf {
         let private = self.cache.join("npm");
         let own = home.map(|home| home.join(".npm"));
