@@ -75,9 +75,14 @@ impl Raw {
     /// Waits for the answer to one request; everything else is kept in `unasked`.
     #[track_caller]
     pub(crate) fn answer(&mut self, id: u64) -> Value {
+        let answers =
+            |message: &Value| message["id"] == json!(id) && message.get("method").is_none();
+        if let Some(at) = self.unasked.iter().position(answers) {
+            return self.unasked.remove(at);
+        }
         loop {
             let message = self.next();
-            if message["id"] == json!(id) && message.get("method").is_none() {
+            if answers(&message) {
                 return message;
             }
             self.unasked.push(message);
