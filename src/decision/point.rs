@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use tokio::sync::Notify;
 
-use crate::audit::{AuditError, AuditSink, Event, EventKind, OutcomeKind, Receipt};
+use crate::audit::{AuditError, AuditSink, EventKind, OutcomeKind, Receipt};
 use crate::policy::{PolicyOutcome, PolicySet, Verdict};
 use crate::request::{
     Action, Agent, Answer, Approver, Asked, Entry, Key, Ledger, LedgerError, Query, Question,
@@ -17,6 +17,7 @@ use super::denial::{Denial, DenialKind};
 use super::permit::Permit;
 use super::question;
 use super::record::{self, Answered};
+use super::run_log::RunLog;
 
 /// The outcome of a decision. Exhaustive on purpose.
 #[must_use]
@@ -86,14 +87,12 @@ pub(crate) type Ids = fn() -> std::io::Result<String>;
 /// The mint of permits: policy store, people, pins and answers, and the audit log.
 pub(crate) struct DecisionPoint {
     store: RwLock<PolicySet>,
-    audit: Arc<dyn AuditSink>,
+    log: RunLog,
     ledger: Arc<dyn Ledger>,
     approver: Arc<dyn Approver>,
     /// Woken when an answer was kept, so that questions it covers are withdrawn.
     answered: Notify,
-    clock: Clock,
     ids: Ids,
-    run_id: String,
 }
 
 impl fmt::Debug for DecisionPoint {
@@ -120,13 +119,11 @@ impl DecisionPoint {
     ) -> Self {
         Self {
             store: RwLock::new(store),
-            audit,
+            log: RunLog::new(audit, clock, run_id),
             ledger,
             approver,
             answered: Notify::new(),
-            clock,
             ids,
-            run_id,
         }
     }
 
@@ -155,16 +152,17 @@ impl DecisionPoint {
 
     /// Now, in milliseconds since the Unix epoch.
     pub(crate) fn now_ms(&self) -> i64 {
-        (self.clock)()
+        self.log.now_ms()
     }
 
     /// Writes one record.
     pub(crate) fn note(&self, kind: EventKind) -> Result<Receipt, AuditError> {
-        self.audit.append(&Event {
-            at_ms: self.now_ms(),
-            run: self.run_id.clone(),
-            kind,
-        })
+        self.log.note(kind)
+    }
+
+    /// Puts the end of this run on record, and waits until the log is on the disk.
+    pub(crate) fn end(&self, why: &str) -> Result<(), AuditError> {
+        self.log.end(why)
     }
 
     /// The verdict on a request without asking, recording or permitting anything: what dry runs,

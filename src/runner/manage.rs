@@ -177,6 +177,7 @@ impl Workspace {
         let server = session.start_definition(definition).await?;
         let found = (server.tools().len(), server.left_out());
         server.shutdown().await?;
+        session.end()?;
         Ok(found)
     }
 

@@ -72,12 +72,17 @@ impl Workspace {
             names: mode,
             start_timeout_ms: self.settings.start_timeout_ms(),
         };
-        let gateway = Gateway::new(line, client, settings, members, problems);
-        tokio::select! {
-            () = Arc::clone(&gateway).serve(inbox) => {}
-            () = ended_by_signal() => gateway.close().await,
-        }
-        Ok(())
+        let gateway = Gateway::new(Arc::clone(&line), client, settings, members, problems);
+        let why = tokio::select! {
+            () = Arc::clone(&gateway).serve(inbox) => "the client is gone",
+            () = ended_by_signal() => {
+                gateway.close().await;
+                "a signal"
+            }
+        };
+        line.point
+            .end(why)
+            .map_err(|e| Error::caused(ErrorKind::Audit, e.to_string(), e))
     }
 }
 

@@ -10,6 +10,9 @@
 mod client;
 mod clients;
 mod decisions;
+mod kill;
+#[cfg(target_os = "linux")]
+mod processes;
 mod raw;
 mod real;
 mod servers;
