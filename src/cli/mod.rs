@@ -8,6 +8,7 @@ mod demo;
 mod doctor;
 mod dry_run;
 mod exit;
+mod log;
 mod out;
 mod paint;
 mod policy;

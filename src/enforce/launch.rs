@@ -17,7 +17,7 @@ use crate::grant::{Grant, Launch};
 use crate::request::{Agent, LedgerError, PinKind, PinRecord, ServerFacts, StartServer};
 use crate::sandbox::{self, Confined, PlanError, SpawnError, Stdio};
 use crate::transport::{
-    CallError as UpstreamError, ClientInfo, CloseHook, Upstream, UpstreamEvents,
+    CallError as UpstreamError, ClientInfo, CloseHook, ServerTools, Upstream, UpstreamEvents,
 };
 
 use super::line::Line;
@@ -76,6 +76,18 @@ impl From<DecisionError> for StartError {
     }
 }
 
+impl From<tools::ReviewError> for StartError {
+    fn from(error: tools::ReviewError) -> Self {
+        match error {
+            tools::ReviewError::Decision(error) => Self::Decision(error),
+            tools::ReviewError::Upstream(error) => Self::Handshake {
+                error,
+                stderr: String::new(),
+            },
+        }
+    }
+}
+
 impl From<LedgerError> for StartError {
     fn from(error: LedgerError) -> Self {
         Self::Decision(error.into())
@@ -88,22 +100,45 @@ impl From<AuditError> for StartError {
     }
 }
 
+/// What a start waits for, as it is told to whoever watches it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// A person is asked.
+    Asking,
+    /// It may start, and does.
+    Starting,
+}
+
 /// Starts a server, from its definition to its reviewed tools.
 pub(crate) async fn start(
     line: &Line,
     agent: &Agent,
     definition: &ServerDefinition,
     limit: Duration,
-    waiting: impl Fn() + Send,
 ) -> Result<(Server, UpstreamEvents), StartError> {
+    let (server, list, events) = open(line, agent, definition, limit, |_| ()).await?;
+    tools::take(line, agent, &server, list, || ()).await?;
+    Ok((server, events))
+}
+
+/// Starts a server, from its definition to the list of its tools, none of which is in use yet:
+/// [`tools::take`] reviews them. Handshake and list together have the limit.
+pub(crate) async fn open(
+    line: &Line,
+    agent: &Agent,
+    definition: &ServerDefinition,
+    limit: Duration,
+    phase: impl Fn(Phase) + Send + Sync,
+) -> Result<(Server, ServerTools, UpstreamEvents), StartError> {
     let prepared = prepare(line, definition)?;
     let run = line.run();
     let (action, view) = (prepared.action.clone(), prepared.view.clone());
     let asked = action.clone();
+    let asks = &phase;
     let decision = line
         .point
         .decide(line.asking(agent, &run), action, move || {
-            waiting();
+            asks(Phase::Asking);
             present::start(&asked, &view)
         })
         .await?;
@@ -111,19 +146,33 @@ pub(crate) async fn start(
         Decision::Deny(denial) => return Err(StartError::Denied(denial)),
         Decision::Allow(permit) => permit,
     };
+    phase(Phase::Starting);
     keep_pins(line, &prepared)?;
     let (confined, seq) = launch(line, permit, &prepared.private).await?;
+    let begun = Instant::now();
     let (server, events) = connect(line, definition, prepared, (confined, seq), limit).await?;
-    tools::review(line, agent, &server)
-        .await
-        .map_err(|error| match error {
-            tools::ReviewError::Decision(error) => StartError::Decision(error),
-            tools::ReviewError::Upstream(error) => StartError::Handshake {
-                stderr: server.upstream.stderr_tail(),
-                error,
-            },
-        })?;
-    Ok((server, events))
+    match tools::list(&server, limit.saturating_sub(begun.elapsed())).await {
+        Ok(list) => Ok((server, list, events)),
+        Err(error) => {
+            let stderr = server.upstream.stderr_tail();
+            let exit = server.shutdown().await.map(|exit| exit.to_string());
+            failed(line, definition, exit)?;
+            Err(StartError::Handshake { error, stderr })
+        }
+    }
+}
+
+/// Puts on record that a started server was of no use.
+fn failed(
+    line: &Line,
+    definition: &ServerDefinition,
+    exit: Option<String>,
+) -> Result<(), AuditError> {
+    let note = EventKind::Note {
+        name: "server-failed".to_owned(),
+        details: json!({"server": definition.id.to_string(), "exit": exit}),
+    };
+    line.point.note(note).map(drop)
 }
 
 /// Spends the permit of a start on one confined process.
@@ -204,10 +253,7 @@ async fn connect(
         Err(error) => {
             let stderr = upstream.stderr_tail();
             let exit = end(&confined).await;
-            line.point.note(EventKind::Note {
-                name: "server-failed".to_owned(),
-                details: json!({"server": definition.id.to_string(), "exit": exit}),
-            })?;
+            failed(line, definition, exit)?;
             return Err(StartError::Handshake { error, stderr });
         }
     };

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::clean;
 use crate::grant::{Grant, Guarantee, Launch, Level, Network};
+use crate::protocol::names;
 use crate::request::{Asked, CallTool, Detail, ReviewTools, RunCommand, StartServer, Wish};
 
 /// Longest field shown on one line, in characters; a longer one is shown in full over several lines.
@@ -198,6 +199,8 @@ pub(crate) fn start(start: &StartServer, view: &StartView) -> Asked {
 pub(crate) struct ToolView {
     pub(crate) name: String,
     pub(crate) text: String,
+    /// Lines that are gone (`- `) or new (`+ `) since it was agreed to.
+    pub(crate) difference: Vec<String>,
     pub(crate) notes: Vec<String>,
 }
 
@@ -214,6 +217,12 @@ pub(crate) fn tools(review: &ReviewTools, views: &[ToolView]) -> Asked {
     sheet.lines("gone", &review.removed);
     for view in views {
         let name = clean::line(&view.name, 120);
+        if !view.difference.is_empty() {
+            sheet.full(
+                &format!("what changed in tool {name}"),
+                &view.difference.join("\n"),
+            );
+        }
         sheet.full(&format!("tool {name}"), &view.text);
         for note in &view.notes {
             sheet.warn(&format!("tool {name}: {note}"));
@@ -236,6 +245,11 @@ pub(crate) fn call(call: &CallTool) -> Asked {
         })
         .collect();
     sheet.lines("paths", &paths);
+    for (first, second) in near_keys(&call.arguments) {
+        sheet.warn(&format!(
+            "two arguments have names that are easily taken for one another: {first:?} and {second:?}"
+        ));
+    }
     if !call.valid {
         sheet.warn("the arguments do not fit the tool's own schema");
     }
@@ -266,6 +280,20 @@ pub(crate) fn run(run: &RunCommand, warnings: &[String]) -> Asked {
         sheet.warn(warning);
     }
     sheet.asked
+}
+
+/// Pairs of different keys of one object that look alike: "command", "command " and one with a
+/// Cyrillic letter.
+fn near_keys(value: &Value) -> Vec<(&str, &str)> {
+    match value {
+        Value::Object(members) => {
+            let own = names::lookalikes(members.keys().map(String::as_str));
+            let inner = members.values().flat_map(near_keys);
+            own.into_iter().chain(inner).collect()
+        }
+        Value::Array(items) => items.iter().flat_map(near_keys).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// JSON as people read it: strings with their real line breaks would hide keys, so they stay

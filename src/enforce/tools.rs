@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::audit::{EventKind, Outcome};
 use crate::clean;
+use crate::config;
 use crate::decision::{Decision, DecisionError, Permit};
 use crate::digest::Digest;
 use crate::protocol::json::Json;
@@ -83,11 +84,26 @@ impl Compared {
 
 /// Lists the tools of a server and takes them into use as far as they are agreed to.
 pub(crate) async fn review(line: &Line, agent: &Agent, server: &Server) -> Result<(), ReviewError> {
-    let list = server
-        .upstream
-        .list_tools(LIST_LIMIT)
+    let list = list(server, LIST_LIMIT)
         .await
         .map_err(ReviewError::Upstream)?;
+    take(line, agent, server, list, || ()).await
+}
+
+/// Lists the tools of a server; none of them is in use yet.
+pub(crate) async fn list(server: &Server, limit: Duration) -> Result<ServerTools, UpstreamError> {
+    server.upstream.list_tools(limit).await
+}
+
+/// Takes a list into use as far as it is agreed to. `asks` is called when a person is asked: what
+/// was agreed to before is in use then, everything else is held back.
+pub(crate) async fn take(
+    line: &Line,
+    agent: &Agent,
+    server: &Server,
+    list: ServerTools,
+    asks: impl FnOnce() + Send,
+) -> Result<(), ReviewError> {
     let compared = compare(line, server, list)?;
     if compared
         .known
@@ -101,26 +117,27 @@ pub(crate) async fn review(line: &Line, agent: &Agent, server: &Server) -> Resul
         .filter(|tool| compared.unchanged(tool))
         .cloned()
         .collect();
-    server.set_tools(book(
-        &compared,
-        &held,
-        Pin::Matched,
-        "waits for a person's answer",
-    ));
+    let hold = |why: &str| server.set_tools(book(&compared, &held, Pin::Matched, why));
+    hold("waits for a person's answer");
     let (action, views) = question(server, &compared);
     let run = line.run();
     let asked = action.clone();
     let decision = line
         .point
         .decide(line.asking(agent, &run), action, move || {
+            asks();
             present::tools(&asked, &views)
         })
-        .await?;
+        .await;
     match decision {
-        Decision::Allow(permit) => adopt(line, server, permit, &compared)?,
-        Decision::Deny(denial) => {
-            let why = format!("new or changed, and not agreed to: {}", denial.reason());
-            server.set_tools(book(&compared, &held, Pin::Matched, &why));
+        Ok(Decision::Allow(permit)) => adopt(line, server, permit, &compared)?,
+        Ok(Decision::Deny(denial)) => hold(&format!(
+            "new or changed, and not agreed to: {}",
+            denial.reason()
+        )),
+        Err(error) => {
+            hold("new or changed, and it could not be decided");
+            return Err(error.into());
         }
     }
     Ok(())
@@ -148,7 +165,7 @@ fn adopt(
         PinRecord {
             digest: compared.digest,
             parts,
-            shown: String::new(),
+            shown: texts(&compared.tools),
             at_ms: line.point.now_ms(),
         },
     )?;
@@ -176,25 +193,49 @@ fn compare(line: &Line, server: &Server, list: ServerTools) -> Result<Compared, 
         .map(|tool| (tool.name.clone(), tool.problem.clone().unwrap_or_default()))
         .collect();
     aside.extend(list.fault.map(|fault| ("(list)".to_owned(), fault)));
+    let mut tools = Vec::new();
+    for tool in list.list.offered() {
+        match unclean(tool) {
+            Some(why) => aside.push((tool.name.clone(), why)),
+            None => tools.push(Arc::new(Tool::new(tool.clone()))),
+        }
+    }
     Ok(Compared {
-        tools: list
-            .list
-            .offered()
-            .cloned()
-            .map(Tool::new)
-            .map(Arc::new)
-            .collect(),
+        tools,
         aside,
         digest: list.list.digest(),
         known,
     })
 }
 
-/// Why a tool's input schema cannot be offered: above all names of properties with hidden characters,
+/// Why a tool's schemas cannot be offered: above all names of properties with hidden characters,
 /// which the server would not know in their clean form.
 fn unclean(tool: &OfferedTool) -> Option<String> {
-    let schema = tool.input_schema()?.to_value().value;
-    clean::schema(&schema).err().map(|error| error.to_string())
+    let schemas = tool.input_schema().into_iter().chain(tool.output_schema());
+    let mut errors = schemas.filter_map(|schema| clean::schema(&schema.to_value().value).err());
+    errors.next().map(|error| error.to_string())
+}
+
+/// The most bytes of tool texts that are kept with a pin.
+const TEXTS_MAX: usize = 512 * 1024;
+
+/// What was agreed to, kept so that a change can be shown as one; nothing where it is too much.
+fn texts(tools: &[Arc<Tool>]) -> String {
+    let texts: BTreeMap<&str, String> = tools
+        .iter()
+        .map(|tool| (tool.name(), shown(tool)))
+        .collect();
+    if texts.values().map(String::len).sum::<usize>() > TEXTS_MAX {
+        return String::new();
+    }
+    serde_json::to_string(&texts).unwrap_or_default()
+}
+
+/// What was agreed to of one tool, where it was kept.
+fn agreed_texts(known: Option<&PinRecord>) -> BTreeMap<String, String> {
+    known
+        .and_then(|known| serde_json::from_str(&known.shown).ok())
+        .unwrap_or_default()
 }
 
 fn book(compared: &Compared, offered: &[Arc<Tool>], pin: Pin, why: &str) -> ToolBook {
@@ -221,6 +262,7 @@ fn book(compared: &Compared, offered: &[Arc<Tool>], pin: Pin, why: &str) -> Tool
 /// The request about a list, and what a person sees of each new or changed tool.
 fn question(server: &Server, compared: &Compared) -> (ReviewTools, Vec<ToolView>) {
     let alike = names::lookalikes(compared.tools.iter().map(|tool| tool.name()));
+    let agreed = agreed_texts(compared.known.as_ref());
     let mut flags: BTreeSet<String> = BTreeSet::new();
     let mut views = Vec::new();
     for tool in &compared.tools {
@@ -237,9 +279,12 @@ fn question(server: &Server, compared: &Compared) -> (ReviewTools, Vec<ToolView>
             let twin = clean::line(first, 120);
             notes.push(format!("its name looks like that of the tool {twin}"));
         }
+        let text = shown(tool);
+        let before = agreed.get(tool.name());
         views.push(ToolView {
             name: tool.name().to_owned(),
-            text: shown(tool),
+            difference: before.map_or_else(Vec::new, |before| config::difference(before, &text)),
+            text,
             notes,
         });
     }
@@ -258,18 +303,20 @@ fn question(server: &Server, compared: &Compared) -> (ReviewTools, Vec<ToolView>
 
 /// The tool as its server describes it: description first, then everything else.
 fn shown(tool: &Tool) -> String {
-    let description = tool
-        .offered
-        .raw
-        .get("description")
-        .and_then(Json::as_str)
-        .unwrap_or("(no description)");
-    let mut rest = tool.offered.raw.clone();
+    let raw = &tool.offered.raw;
+    let description = raw.get("description").and_then(Json::as_str);
+    let mut rest = raw.clone();
     if let Some(members) = rest.as_object_mut() {
-        members.remove("description");
         members.remove("name");
+        if description.is_some() {
+            members.remove("description");
+        }
     }
-    let mut text = format!("{description}\n");
-    rest.write_to(&mut text);
+    let mut text = format!("{}\n", description.unwrap_or("(no description)"));
+    let exact = rest.to_value();
+    match serde_json::to_string_pretty(&exact.value) {
+        Ok(pretty) if exact.inexact == 0 => text.push_str(&pretty),
+        _ => rest.write_to(&mut text),
+    }
     text
 }

@@ -11,6 +11,7 @@ use crate::protocol::names::{self, NameMode, Renamed};
 use crate::request::{Action, Agent};
 
 use super::member::Member;
+use super::status;
 
 /// Room that is left for the client's own prefix, such as `mcp__creance__`.
 const CLIENT_PREFIX: usize = 14;
@@ -31,7 +32,15 @@ pub(crate) struct Entry {
 pub(crate) struct Catalogue {
     entries: Vec<Entry>,
     /// Names of tools of servers that are gone: their calls are answered with why.
-    gone: BTreeMap<String, Arc<Member>>,
+    gone: BTreeMap<String, Gone>,
+}
+
+/// A tool that was there and is not now.
+#[derive(Clone, Debug)]
+pub(crate) struct Gone {
+    pub(crate) member: Arc<Member>,
+    /// Its true name.
+    pub(crate) tool: String,
 }
 
 impl Catalogue {
@@ -61,10 +70,15 @@ impl Catalogue {
                 server,
                 tool,
             })
+            .filter(|entry| entry.name != status::TOOL)
             .collect();
         let mut gone = self.gone.clone();
         for old in &self.entries {
-            gone.insert(old.name.clone(), Arc::clone(&old.member));
+            let tool = Gone {
+                member: Arc::clone(&old.member),
+                tool: old.tool.name().to_owned(),
+            };
+            gone.insert(old.name.clone(), tool);
         }
         for entry in &entries {
             gone.remove(&entry.name);
@@ -77,8 +91,31 @@ impl Catalogue {
         self.entries.iter().find(|entry| entry.name == name)
     }
 
-    /// The server of a tool that was there and is not now.
-    pub(crate) fn gone(&self, name: &str) -> Option<&Arc<Member>> {
+    /// The tools of one server that are listed under a name with a hash: `(true name, listed name,
+    /// why)`.
+    pub(crate) fn renamed(&self, member: &Member) -> Vec<(&str, &str, String)> {
+        let own = |entry: &&Entry| entry.member.id() == member.id();
+        let why = |renamed: &Renamed| match renamed {
+            Renamed::Shortened => {
+                "its own name is too long, or has no letter that clients take".to_owned()
+            }
+            Renamed::Clash(server, tool) => {
+                let other = clean::line(&format!("{server}/{tool}"), 200);
+                format!("it would be listed under the same name as {other}")
+            }
+        };
+        self.entries
+            .iter()
+            .filter(own)
+            .filter_map(|entry| {
+                let renamed = entry.renamed.as_ref()?;
+                Some((entry.tool.name(), entry.name.as_str(), why(renamed)))
+            })
+            .collect()
+    }
+
+    /// The tool of a server that was there and is not now.
+    pub(crate) fn gone(&self, name: &str) -> Option<&Gone> {
         self.gone.get(name)
     }
 

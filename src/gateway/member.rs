@@ -1,7 +1,10 @@
 //! One configured server in the gateway: its state, and the running server behind it.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use tokio::sync::watch;
 
 use crate::config::ServerDefinition;
 use crate::enforce::Server;
@@ -69,13 +72,10 @@ impl fmt::Display for State {
 #[derive(Debug)]
 pub(crate) struct Member {
     pub(crate) definition: ServerDefinition,
-    inner: Mutex<Inner>,
-}
-
-#[derive(Debug)]
-struct Inner {
-    state: State,
-    restarts: u32,
+    state: watch::Sender<State>,
+    restarts: AtomicU32,
+    /// Lines of its output that were no messages.
+    stray: AtomicU64,
 }
 
 impl Member {
@@ -88,7 +88,9 @@ impl Member {
         };
         Self {
             definition,
-            inner: Mutex::new(Inner { state, restarts: 0 }),
+            state: watch::Sender::new(state),
+            restarts: AtomicU32::new(0),
+            stray: AtomicU64::new(0),
         }
     }
 
@@ -99,17 +101,37 @@ impl Member {
 
     /// Its state.
     pub(crate) fn state(&self) -> State {
-        self.lock().state.clone()
+        self.state.borrow().clone()
     }
 
     /// Sets its state.
     pub(crate) fn set(&self, state: State) {
-        self.lock().state = state;
+        self.state.send_replace(state);
+    }
+
+    /// Its state once no start is under way.
+    pub(crate) async fn settled(&self) -> State {
+        let under_way = |state: &State| matches!(state, State::Starting | State::Waiting);
+        let mut states = self.state.subscribe();
+        match states.wait_for(|state| !under_way(state)).await {
+            Ok(state) => state.clone(),
+            // The sender is this very member's.
+            Err(_) => self.state(),
+        }
+    }
+
+    /// Waits until this server is not the running one any more.
+    pub(crate) async fn let_go(&self, server: &Arc<Server>) {
+        let mut states = self.state.subscribe();
+        let other =
+            |state: &State| !matches!(state, State::Connected(now) if Arc::ptr_eq(now, server));
+        // It fails only when this member is gone.
+        let _ = states.wait_for(other).await;
     }
 
     /// The running server.
     pub(crate) fn server(&self) -> Option<Arc<Server>> {
-        match &self.lock().state {
+        match &*self.state.borrow() {
             State::Connected(server) => Some(Arc::clone(server)),
             _ => None,
         }
@@ -117,17 +139,32 @@ impl Member {
 
     /// Claims the start: true for one caller only, and only from a state that may be started.
     pub(crate) fn claim_start(&self) -> bool {
-        let mut inner = self.lock();
-        match inner.state {
-            State::Idle => {}
-            State::Stopped(_) if inner.restarts < RESTARTS_MAX => inner.restarts += 1,
-            _ => return false,
-        }
-        inner.state = State::Starting;
-        true
+        self.state.send_if_modified(|state| {
+            match state {
+                State::Idle => {}
+                State::Stopped(_) if self.restarts.load(Ordering::Relaxed) < RESTARTS_MAX => {
+                    self.restarts.fetch_add(1, Ordering::Relaxed);
+                }
+                _ => return false,
+            }
+            *state = State::Starting;
+            true
+        })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Whether it may be started again after it stopped.
+    pub(crate) fn may_restart(&self) -> bool {
+        self.restarts.load(Ordering::Relaxed) < RESTARTS_MAX
+    }
+
+    /// Counts lines that were no messages; returns how many there were in all.
+    pub(crate) fn count_stray(&self, count: usize) -> u64 {
+        let count = u64::try_from(count).unwrap_or(u64::MAX);
+        self.stray.fetch_add(count, Ordering::Relaxed) + count
+    }
+
+    /// How many lines of its output were no messages.
+    pub(crate) fn stray(&self) -> u64 {
+        self.stray.load(Ordering::Relaxed)
     }
 }

@@ -6,6 +6,7 @@ mod client;
 mod elicit;
 mod member;
 mod pipeline;
+mod review;
 mod serve;
 mod status;
 mod watch;

@@ -1,8 +1,10 @@
 //! One `tools/call`: find the tool, decide, call, answer. The steps stand in [`call`], in order.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clean;
+use crate::enforce::Server;
 use crate::enforce::call::{self, CallError};
 use crate::protocol::json::{Json, Object};
 use crate::protocol::mcp::ToolCall;
@@ -30,7 +32,12 @@ pub(super) async fn call(
         return Ok(status::report(gateway));
     }
     // 3. The tool behind the name.
-    let entry = match find(gateway, wanted.name()).await {
+    let found = tokio::select! {
+        found = find(gateway, wanted.name()) => found,
+        // No answer is sent to a cancelled call.
+        why = cancel.cancelled() => return Ok(failure(&why)),
+    };
+    let entry = match found {
         Ok(entry) => entry,
         Err(answer) => return answer,
     };
@@ -55,40 +62,88 @@ pub(super) async fn call(
         )),
         Err(CallError::Denied(denial)) => Ok(failure(&denial.for_model())),
         Err(CallError::Upstream(UpstreamError::Rpc(error))) => Err(clean_error(&error)),
-        Err(error) => Ok(failure(&format!(
-            "Creance: the server {} gave no result: {}",
-            clean::line(&entry.member.id().to_string(), 120),
-            clean::text(&clean::mask(&error.to_string()))
-        ))),
+        Err(error) => Ok(failure(&no_result(&entry, &error))),
     }
+}
+
+/// What is said of a call without a result; of a server that died, with its last words.
+fn no_result(entry: &Entry, error: &CallError) -> String {
+    let mut text = format!(
+        "Creance: the server {} gave no result: {}",
+        clean::line(&entry.member.id().to_string(), 120),
+        clean::text(&clean::mask(&error.to_string()))
+    );
+    if let CallError::Upstream(UpstreamError::Closed(_)) = error {
+        let tail = entry.server.upstream.stderr_tail();
+        let tail = clean::mask(&tail);
+        let tail = clean::text(&tail);
+        if !tail.trim().is_empty() {
+            text.push_str(&format!("\nIts last words:\n{}", tail.trim_end()));
+        }
+    }
+    text
 }
 
 /// The tool behind an exposed name; a server that died is started again first.
 async fn find(gateway: &Gateway, name: &str) -> Result<Entry, Result<Json, RpcError>> {
-    if let Some(entry) = gateway.catalogue().find(name) {
-        return Ok(entry.clone());
-    }
-    let Some(member) = gateway.catalogue().gone(name).cloned() else {
-        return Err(Err(RpcError::new(
-            INVALID_PARAMS,
-            format!(
-                "unknown tool `{}`; the tool {} tells which servers are ready",
-                clean::line(name, 100),
-                status::TOOL
-            ),
-        )));
+    let member = match gateway.catalogue().find(name) {
+        Some(entry) if !entry.server.upstream.is_closed() => return Ok(entry.clone()),
+        // It ended a moment ago: that is being put on record.
+        Some(entry) => {
+            let (member, server) = (Arc::clone(&entry.member), Arc::clone(&entry.server));
+            member.let_go(&server).await;
+            member
+        }
+        None => match gateway.catalogue().gone(name) {
+            Some(gone) => Arc::clone(&gone.member),
+            None => return Err(Err(unknown(name))),
+        },
     };
     if matches!(member.state(), State::Stopped(_)) {
         gateway.bring_up(&member).await;
     }
+    // Another call may be starting it.
+    let state = member.settled().await;
     if let Some(entry) = gateway.catalogue().find(name) {
         return Ok(entry.clone());
     }
-    Err(Ok(failure(&format!(
-        "Creance: the server {} is not available ({}). Do not pretend to use it.",
-        clean::line(&member.id().to_string(), 120),
-        clean::text(&member.state().to_string())
-    ))))
+    let id = clean::line(&member.id().to_string(), 120);
+    let text = match &state {
+        State::Connected(server) => format!(
+            "Creance: the server {id} does not offer this tool now ({}). Do not pretend to use it.",
+            held_back(gateway, server, name)
+        ),
+        state => format!(
+            "Creance: the server {id} is not available ({}). Do not pretend to use it.",
+            clean::text(&state.to_string())
+        ),
+    };
+    Err(Ok(failure(&text)))
+}
+
+/// Why a connected server's tool is not there any more.
+fn held_back(gateway: &Gateway, server: &Server, name: &str) -> String {
+    let catalogue = gateway.catalogue();
+    let tool = catalogue.gone(name).map(|gone| gone.tool.as_str());
+    let left_out = server.tools().left_out;
+    let why = left_out
+        .iter()
+        .find(|(left, _)| Some(left.as_str()) == tool);
+    why.map_or_else(
+        || "its server lists it no more".to_owned(),
+        |(_, why)| clean::line(why, 300),
+    )
+}
+
+fn unknown(name: &str) -> RpcError {
+    RpcError::new(
+        INVALID_PARAMS,
+        format!(
+            "unknown tool `{}`; the tool {} tells which servers are ready",
+            clean::line(name, 100),
+            status::TOOL
+        ),
+    )
 }
 
 fn options(gateway: &Gateway, entry: &Entry, token: Option<Json>, cancel: Cancel) -> CallOptions {

@@ -6,13 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 
 use crate::enforce::Line;
 use crate::protocol::json::{Json, Object};
 use crate::protocol::mcp::{ClientHello, Revision};
 use crate::protocol::names::NameMode;
-use crate::protocol::rpc::{Id, METHOD_NOT_FOUND, Notification, Request, RpcError};
+use crate::protocol::rpc::{
+    INVALID_REQUEST, Id, METHOD_NOT_FOUND, Notification, Request, RpcError,
+};
 use crate::transport::{Cancel, Inbox, Incoming};
 
 use super::catalogue::Catalogue;
@@ -116,9 +118,14 @@ impl Gateway {
 
     async fn request(&self, request: Request) {
         let Request { id, method, params } = request;
+        let greeted = self.client.hello().is_some();
         let answer = match method.as_str() {
             "initialize" => self.initialize(params.as_ref()),
             "ping" => Ok(Json::Object(Object::default())),
+            "tools/list" | "tools/call" if !greeted => Err(RpcError::new(
+                INVALID_REQUEST,
+                "the first request must be `initialize`",
+            )),
             "tools/list" => Ok(self.list()),
             "tools/call" => return self.call(id, params),
             _ => Err(RpcError::new(
@@ -183,7 +190,7 @@ impl Gateway {
 
     fn notification(&self, note: &Notification) {
         match note.method.as_str() {
-            "notifications/initialized" => self.begin(),
+            "notifications/initialized" if self.client.hello().is_some() => self.begin(),
             "notifications/cancelled" => {
                 let params = note.params.as_ref();
                 let id = params
@@ -231,10 +238,10 @@ impl Gateway {
     }
 
     /// A task that this gateway owns: it is aborted when the gateway closes.
-    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
         let mut tasks = self.lock_tasks();
         while tasks.try_join_next().is_some() {}
-        tasks.spawn(task);
+        tasks.spawn(task)
     }
 
     pub(super) fn handle(&self) -> Weak<Self> {
@@ -251,6 +258,11 @@ impl Gateway {
 
     pub(super) fn settings(&self) -> Settings {
         self.settings
+    }
+
+    /// Whether a tool of this name would be taken for the gateway's own.
+    pub(super) fn hides(&self, tool: &str) -> bool {
+        self.settings.names == NameMode::Plain && tool == status::TOOL
     }
 
     pub(super) fn members(&self) -> &[Arc<Member>] {

@@ -7,7 +7,7 @@ use crate::protocol::json::{Json, Object};
 use super::member::{Member, State};
 use super::serve::Gateway;
 
-/// The tool's name. No server's tool can have it: exposed names hold the server's name.
+/// The tool's name. A server's tool of this name (possible under plain names) is left out, and said.
 pub(super) const TOOL: &str = "creance_status";
 
 /// The tool's item in `tools/list`.
@@ -43,7 +43,7 @@ pub(super) fn report(gateway: &Gateway) -> Json {
     let mut lines: Vec<String> = gateway
         .members()
         .iter()
-        .flat_map(|member| describe(member))
+        .flat_map(|member| describe(gateway, member))
         .collect();
     lines.extend(gateway.problems().iter().map(|p| clean::line(p, 400)));
     if lines.is_empty() {
@@ -56,27 +56,46 @@ pub(super) fn report(gateway: &Gateway) -> Json {
     Json::object([("content", Json::Array(vec![block]))])
 }
 
-fn describe(member: &Member) -> Vec<String> {
+fn describe(gateway: &Gateway, member: &Member) -> Vec<String> {
     let id = clean::line(&member.id().to_string(), 120);
-    match member.state() {
-        State::Connected(server) => {
-            let book = server.tools();
-            let mut lines = vec![format!(
-                "{id}: connected, {} tools, sandbox {}",
-                book.offered.len(),
-                server.confinement
-            )];
-            lines.extend(book.left_out.iter().map(|(name, why)| {
-                format!(
-                    "  not offered: {} ({})",
-                    clean::line(name, 120),
-                    clean::line(why, 300)
-                )
-            }));
-            lines
-        }
-        state => vec![format!("{id}: {}", clean::line(&state.to_string(), 600))],
+    let State::Connected(server) = member.state() else {
+        let state = member.state().to_string();
+        return vec![format!("{id}: {}", clean::line(&state, 600))];
+    };
+    let book = server.tools();
+    let mut lines = vec![format!(
+        "{id}: connected, {} tools, sandbox {}",
+        book.offered.len(),
+        server.confinement
+    )];
+    lines.extend(book.left_out.iter().map(|(name, why)| {
+        format!(
+            "  not offered: {} ({})",
+            clean::line(name, 120),
+            clean::line(why, 300)
+        )
+    }));
+    if book.offered.iter().any(|tool| gateway.hides(tool.name())) {
+        lines.push(format!(
+            "  not offered: {TOOL} (Creance has a tool of this name)"
+        ));
     }
+    let catalogue = gateway.catalogue();
+    lines.extend(
+        catalogue
+            .renamed(member)
+            .into_iter()
+            .map(|(tool, name, why)| {
+                format!("  {} is listed as {name} ({why})", clean::line(tool, 120))
+            }),
+    );
+    if member.stray() > 0 {
+        lines.push(format!(
+            "  {} lines of its output were no messages and were set aside",
+            member.stray()
+        ));
+    }
+    lines
 }
 
 /// The gateway's instructions, given in `initialize`: before any server is ready.

@@ -4,19 +4,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
+use tokio::sync::watch;
 
 use crate::audit::EventKind;
 use crate::clean;
-use crate::enforce::launch::{self, StartError};
-use crate::enforce::{Server, tools};
-use crate::transport::{UpstreamEvent, UpstreamEvents};
+use crate::enforce::Server;
+use crate::enforce::launch::{self, Phase, StartError};
+use crate::protocol::rpc::Notification;
+use crate::transport::{ServerTools, UpstreamEvent, UpstreamEvents};
 
 use super::member::{Member, State};
+use super::review::Reviewer;
 use super::serve::Gateway;
 
 impl Gateway {
-    /// Starts a server, once, with one retry when it does not answer in time.
-    pub(super) async fn bring_up(self: &Gateway, member: &Arc<Member>) {
+    /// Starts a server, once, with one retry when it does not answer in time. Returns when its
+    /// tools can be used, or a person is asked about them.
+    pub(super) async fn bring_up(&self, member: &Arc<Member>) {
         if !member.claim_start() {
             return;
         }
@@ -32,14 +36,17 @@ impl Gateway {
             outcome = self.start(member, limit).await;
         }
         match outcome {
-            Ok((server, events)) => {
+            Ok((server, list, events)) => {
                 let server = Arc::new(server);
                 member.set(State::Connected(Arc::clone(&server)));
-                self.watch(Arc::clone(member), server, events);
+                let mut ready = self.watch(member, &server, (list, events));
+                // It fails when the server ended first: the state then says so.
+                let _ = ready.wait_for(|ready| *ready).await;
+                return;
             }
             Err(StartError::Denied(denial)) => {
                 member.set(State::Denied(denial.to_string()));
-                tracing::warn!(server = %member.id(), "{denial}");
+                tracing::warn!(server = %member.id(), "{}", clean::line(&denial.to_string(), 2_000));
             }
             Err(error) => {
                 let why = clean::mask(&error.to_string()).into_owned();
@@ -54,86 +61,135 @@ impl Gateway {
         &self,
         member: &Arc<Member>,
         limit_ms: u64,
-    ) -> Result<(Server, UpstreamEvents), StartError> {
+    ) -> Result<(Server, ServerTools, UpstreamEvents), StartError> {
         let agent = self.client().agent();
-        let waits = Arc::clone(member);
-        launch::start(
+        let watched = Arc::clone(member);
+        let phase = move |phase| {
+            watched.set(match phase {
+                Phase::Asking => State::Waiting,
+                Phase::Starting => State::Starting,
+            });
+        };
+        launch::open(
             self.line(),
             &agent,
             &member.definition,
             Duration::from_millis(limit_ms),
-            move || waits.set(State::Waiting),
+            phase,
         )
         .await
     }
 
-    fn watch(&self, member: Arc<Member>, server: Arc<Server>, mut events: UpstreamEvents) {
-        let gateway = self.handle();
+    /// Watches a server until it ends. Its tool lists are reviewed beside that, since a question
+    /// about them must not keep its end from being seen.
+    fn watch(
+        &self,
+        member: &Arc<Member>,
+        server: &Arc<Server>,
+        (list, mut events): (ServerTools, UpstreamEvents),
+    ) -> watch::Receiver<bool> {
+        let (ready, is_ready) = watch::channel(false);
+        let reviewer = Reviewer::new(self.handle(), Arc::clone(member), Arc::clone(server));
+        let news = reviewer.news();
+        let reviews = self.spawn(reviewer.run(list, ready));
+        let (gateway, member) = (self.handle(), Arc::clone(member));
+        let server = Arc::clone(server);
         self.spawn(async move {
             while let Some(event) = events.next().await {
-                let Some(gateway) = gateway.upgrade() else {
-                    return;
-                };
-                gateway.heed(&member, &server, event).await;
+                match event {
+                    UpstreamEvent::ToolsChanged => news.notify_one(),
+                    UpstreamEvent::Closed(why) => {
+                        reviews.abort();
+                        let Some(gateway) = gateway.upgrade() else {
+                            return;
+                        };
+                        gateway.ended(&member, &server, &why).await;
+                    }
+                    other => heed(&member, other),
+                }
             }
         });
-    }
-
-    async fn heed(&self, member: &Arc<Member>, server: &Server, event: UpstreamEvent) {
-        match event {
-            UpstreamEvent::ToolsChanged => {
-                let agent = self.client().agent();
-                if let Err(error) = tools::review(self.line(), &agent, server).await {
-                    tracing::warn!(server = %member.id(), "{error}");
-                }
-                self.tools_changed();
-            }
-            UpstreamEvent::Note(note) => {
-                let mut text = String::new();
-                if let Some(data) = note.params.as_ref().and_then(|p| p.get("data")) {
-                    data.write_to(&mut text);
-                }
-                tracing::info!(server = %member.id(), method = note.method, "{}", clean::line(&clean::mask(&text), 500));
-            }
-            UpstreamEvent::NotesDropped(count) => {
-                tracing::info!(server = %member.id(), count, "notifications left out");
-            }
-            UpstreamEvent::Stray { count, sample } => {
-                let sample = clean::line(&clean::mask(&sample), 200);
-                tracing::warn!(server = %member.id(), count, "set aside output that is no message: {sample}");
-            }
-            UpstreamEvent::Mended(count) => {
-                tracing::warn!(server = %member.id(), count, "mended characters in messages");
-            }
-            UpstreamEvent::Closed(why) => self.ended(member, server, &why).await,
-        }
+        is_ready
     }
 
     /// A server ended. Said once when it was not planned.
-    async fn ended(&self, member: &Arc<Member>, server: &Server, why: &str) {
+    async fn ended(&self, member: &Arc<Member>, server: &Arc<Server>, why: &str) {
         if self.is_closing() {
             return;
         }
         let exit = server.ended().await.map(|exit| exit.to_string());
+        // It was refused, and its end is no news.
+        let current = member.server().is_some_and(|now| Arc::ptr_eq(&now, server));
+        if !current {
+            return;
+        }
+        let how = match &exit {
+            Some(exit) => format!("it {exit}"),
+            None => why.to_owned(),
+        };
+        let mut text = format!("{how}; its tools now fail");
+        if !member.may_restart() {
+            text.push_str(" (it stopped too often and is not started again)");
+        }
         let tail = clean::mask(&server.upstream.stderr_tail()).into_owned();
-        let how = exit.clone().unwrap_or_else(|| why.to_owned());
-        let mut text = format!("it {how}; its tools now fail");
         if !tail.is_empty() {
             text.push_str(&format!("; its last words:\n{tail}"));
         }
         tracing::warn!(server = %member.id(), "{}", clean::line(&text, 2_000));
-        let noted = self.line().point.note(EventKind::Note {
-            name: "server-stopped".to_owned(),
-            details: json!({
+        self.note(
+            "server-stopped",
+            json!({
                 "server": member.id().to_string(),
                 "started_by": server.started_by(),
                 "exit": exit,
             }),
-        });
-        if let Err(error) = noted {
-            tracing::error!("{error}");
-        }
+        );
         member.set(State::Stopped(text));
         self.tools_changed();
     }
+
+    /// Puts on record what happened by itself.
+    pub(super) fn note(&self, name: &str, details: serde_json::Value) {
+        let note = EventKind::Note {
+            name: name.to_owned(),
+            details,
+        };
+        if let Err(error) = self.line().point.note(note) {
+            tracing::error!("{error}");
+        }
+    }
+}
+
+/// What a server said beside its answers. It cannot fill the log: of stray lines the first is
+/// shown, and then each time that their number has grown tenfold.
+fn heed(member: &Member, event: UpstreamEvent) {
+    match event {
+        UpstreamEvent::Note(note) => {
+            let text = clean::line(&clean::mask(&data(&note)), 500);
+            tracing::info!(server = %member.id(), method = clean::line(&note.method, 80), "{text}");
+        }
+        UpstreamEvent::NotesDropped(count) => {
+            tracing::info!(server = %member.id(), count, "notifications left out");
+        }
+        UpstreamEvent::Stray { count, sample } => {
+            let before = member.stray();
+            let total = member.count_stray(count);
+            if before == 0 || total.ilog10() > before.ilog10() {
+                let sample = clean::line(&clean::mask(&sample), 200);
+                tracing::warn!(server = %member.id(), total, "set aside output that is no message: {sample}");
+            }
+        }
+        UpstreamEvent::Mended(count) => {
+            tracing::info!(server = %member.id(), count, "mended characters in messages");
+        }
+        UpstreamEvent::ToolsChanged | UpstreamEvent::Closed(_) => {}
+    }
+}
+
+fn data(note: &Notification) -> String {
+    let mut text = String::new();
+    if let Some(data) = note.params.as_ref().and_then(|p| p.get("data")) {
+        data.write_to(&mut text);
+    }
+    text
 }

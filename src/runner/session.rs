@@ -41,8 +41,7 @@ impl Session {
         &self,
         definition: &crate::config::ServerDefinition,
     ) -> Result<RunningServer, Error> {
-        let started =
-            launch::start(&self.line, &self.agent, definition, START_LIMIT, || ()).await?;
+        let started = launch::start(&self.line, &self.agent, definition, START_LIMIT).await?;
         Ok(RunningServer::new(
             Arc::clone(&self.line),
             self.agent.clone(),

@@ -7,6 +7,7 @@
     reason = "tests start programs: the gateway itself, clients, package managers"
 )]
 
+mod cases;
 mod client;
 mod clients;
 mod decisions;

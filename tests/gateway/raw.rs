@@ -24,11 +24,16 @@ pub(crate) struct Raw {
 }
 
 impl Raw {
-    pub(crate) fn start(mut command: Command) -> Self {
+    pub(crate) fn start(command: Command) -> Self {
+        Self::start_with(command, Stdio::inherit())
+    }
+
+    /// Starts a process whose standard error goes elsewhere.
+    pub(crate) fn start_with(mut command: Command, stderr: Stdio) -> Self {
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::inherit());
+            .stderr(stderr);
         let mut child = command.spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let (send, lines) = mpsc::channel();
@@ -136,6 +141,12 @@ impl Raw {
             assert!(begun.elapsed() < limit, "it does not end");
             thread::sleep(Duration::from_millis(10));
         }
+    }
+
+    /// The next message, if one comes within this time.
+    pub(crate) fn next_within(&mut self, limit: Duration) -> Option<Value> {
+        let line = self.lines.recv_timeout(limit).ok()?;
+        Some(serde_json::from_str(&line).unwrap())
     }
 
     /// Closes standard input, as a client that leaves does.
