@@ -10,6 +10,7 @@
 mod cases;
 mod client;
 mod clients;
+mod commands;
 mod decisions;
 mod kill;
 #[cfg(target_os = "linux")]
