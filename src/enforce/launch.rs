@@ -20,6 +20,7 @@ use crate::transport::{
     CallError as UpstreamError, ClientInfo, CloseHook, ServerTools, Upstream, UpstreamEvents,
 };
 
+use super::arguments;
 use super::line::Line;
 use super::prepare::{Prepared, agreed, prepare};
 use super::present;
@@ -266,7 +267,7 @@ async fn connect(
             pin: agreed(&prepared.artefact),
             ..prepared.action.server
         },
-        cwd: prepared.action.launch.cwd,
+        bases: arguments::bases(&prepared.action.launch),
         tools: Default::default(),
         confined,
         calls: Default::default(),

@@ -1,6 +1,6 @@
 //! One file per effect: takes a permit by value, spends it on one mechanism, records the outcome.
 
-mod arguments;
+pub(crate) mod arguments;
 pub(crate) mod call;
 mod code;
 pub(crate) mod command;

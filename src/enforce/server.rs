@@ -1,7 +1,7 @@
 //! A running, confined server: its connection, what its sandbox holds, and the tools in use.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -39,7 +39,7 @@ pub(crate) struct Server {
     pub(super) confined: Arc<Mutex<Option<Confined>>>,
     pub(super) calls: RwLock<BTreeMap<String, Arc<AtomicU64>>>,
     pub(super) started: u64,
-    pub(super) cwd: PathBuf,
+    pub(super) bases: Vec<PathBuf>,
     /// Held so that the temporary folder goes with the server.
     pub(super) _private: Private,
 }
@@ -108,9 +108,9 @@ impl Server {
         Some(confined.shutdown().await)
     }
 
-    /// Its working folder.
-    pub(crate) fn cwd(&self) -> &Path {
-        &self.cwd
+    /// The folders against which it may mean a relative path.
+    pub(crate) fn bases(&self) -> &[PathBuf] {
+        &self.bases
     }
 
     /// The sequence number of the record that permitted its start.

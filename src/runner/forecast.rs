@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::audit::{AuditError, AuditSink, Event, Receipt};
 use crate::digest::Digest;
-use crate::enforce::{Line, call, prepare};
+use crate::enforce::{Line, arguments, call, prepare};
 use crate::policy::{Explanation, PolicyOutcome, VerdictPart};
 use crate::request::{
     Action, Agent, Answer, Because, CallTool, DenyAll, Pin, PinKind, StartServer, ToolClaims,
@@ -169,7 +169,8 @@ impl Workspace {
             digest: digest.unwrap_or_else(|| Digest::of(tool)),
             claims: ToolClaims::default(),
         };
-        let action = call::describe(line, (tool, true), arguments.clone(), &start.launch.cwd);
+        let bases = arguments::bases(&start.launch);
+        let action = call::describe(line, (tool, true), arguments.clone(), &bases);
         Ok((action, notes))
     }
 

@@ -309,3 +309,16 @@ async fn without_a_folder_nothing_waits() {
     let (waiting, problems) = scan(&asking.folder()).await.unwrap();
     assert!(waiting.is_empty() && problems.is_empty());
 }
+
+/// An approver that reads the questions counts as watching, for a few seconds.
+#[tokio::test]
+async fn who_reads_the_questions_watches() {
+    let asking = Asking::new();
+    let waits = asking.ask(question("q1")).await;
+    assert!(!asking.socket.watched(), "nobody has looked");
+    scan(&asking.folder()).await.unwrap();
+    assert!(asking.socket.watched());
+    asking.socket.board.lock().looked = Instant::now().checked_sub(WATCHED);
+    assert!(!asking.socket.watched(), "nobody looks any more");
+    waits.abort();
+}
