@@ -19,3 +19,5 @@ mod raw;
 mod real;
 mod servers;
 mod stage;
+#[cfg(target_os = "linux")]
+mod terminal;
