@@ -60,7 +60,7 @@ pub use request::{
 };
 // People.
 pub use runner::{
-    CommandExit, CommandSpec, Error, ErrorKind, Forecast, Policies, PolicyNotice, Runner,
+    CommandExit, CommandSpec, Effect, Error, ErrorKind, Forecast, Policies, PolicyNotice, Runner,
     RunningServer, ServerReport, ServerSpec, Session, ToolReply, ToolSummary, Workspace,
     WorkspaceOptions,
 };

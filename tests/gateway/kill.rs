@@ -98,7 +98,11 @@ impl Traces {
             if let EventKind::Decision { action, facts, .. } = &record.event.kind {
                 starts += usize::from(action == "server.start");
                 assert!(!facts.to_string().contains("[secret"), "{facts}");
-                allowed.extend(facts[0]["facts"]["arguments"]["call"].as_str().map(str::to_owned));
+                allowed.extend(
+                    facts[0]["facts"]["arguments"]["call"]
+                        .as_str()
+                        .map(str::to_owned),
+                );
             }
         }
         let effects = self.effects();

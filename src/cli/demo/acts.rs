@@ -173,7 +173,12 @@ impl Acts<'_> {
                 (error.is_denied() && !decided.allowed).into(),
             ),
         };
-        Ok(Row::new("call note_delete", happened, decided.policies, good))
+        Ok(Row::new(
+            "call note_delete",
+            happened,
+            decided.policies,
+            good,
+        ))
     }
 
     async fn rug_pull(&self) -> Result<Row, Error> {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use creance::{
-    Approver, AuditLog, Error, ErrorKind, Report, RunningServer, ServerSpec, Session, Tone, Trigger,
-    Workspace, WorkspaceOptions,
+    Approver, AuditLog, Error, ErrorKind, Report, RunningServer, ServerSpec, Session, Tone,
+    Trigger, Workspace, WorkspaceOptions,
 };
 use serde_json::json;
 
