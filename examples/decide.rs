@@ -12,18 +12,17 @@ fn main() -> Result<(), Error> {
 
 async fn work() -> Result<(), Error> {
     let stage = tempfile::tempdir()?;
-    std::fs::create_dir_all(stage.path().join("docs"))?;
-    std::fs::create_dir_all(stage.path().join(".git"))?;
-    std::fs::write(stage.path().join("docs/guide.md"), "a guide")?;
-    std::fs::write(stage.path().join("notes.txt"), "not for agents")?;
-    let options = WorkspaceOptions::apart(stage.path().join("home"), stage.path());
+    let (home, project) = (stage.path().join("home"), stage.path().join("project"));
+    std::fs::create_dir_all(project.join("docs"))?;
+    std::fs::write(project.join("docs/guide.md"), "a guide")?;
+    std::fs::write(project.join("notes.txt"), "not for agents")?;
+    let options = WorkspaceOptions::apart(home, project);
     let policies = Policies::of_folder("examples/policies")?.into_store()?;
     let log = stage.path().join("log/audit.jsonl");
     let runner = Runner::new(policies, AuditLog::file(&log)?).with_options(options);
     let agent = runner.session(Agent::new("reviewer", "me"))?;
     for path in ["docs/guide.md", "docs/../notes.txt"] {
-        let path = stage.path().join(path).display().to_string();
-        println!("{}", read_file(&agent, &path).await?);
+        println!("{}", read_file(&agent, path).await?);
     }
     agent.end()?;
     println!("{}", AuditLog::verify(&log, None)?);

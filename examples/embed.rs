@@ -17,7 +17,9 @@ fn main() -> Result<(), Error> {
 async fn review() -> Result<(), Error> {
     // A home and a project of the example's own; leave the options out for those of this process.
     let stage = tempfile::tempdir()?;
-    let options = WorkspaceOptions::apart(stage.path().join("home"), stage.path());
+    let (home, project) = (stage.path().join("home"), stage.path().join("project"));
+    std::fs::create_dir_all(&project)?;
+    let options = WorkspaceOptions::apart(home, project);
     let policies = Policies::of_folder("examples/policies")?.into_store()?;
     let log = stage.path().join("log/audit.jsonl");
     let runner = Runner::new(policies, AuditLog::file(&log)?).with_options(options);

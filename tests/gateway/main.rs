@@ -10,6 +10,7 @@
 mod client;
 mod clients;
 mod decisions;
+mod demo;
 mod kill;
 #[cfg(target_os = "linux")]
 mod processes;
