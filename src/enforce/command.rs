@@ -20,6 +20,7 @@ use super::launch::StartError;
 use super::line::Line;
 use super::present;
 use super::private::Private;
+use super::signals::Signals;
 use super::terms::{self, Wanted};
 
 /// A command as its user asks for it.
@@ -192,8 +193,17 @@ async fn confined(line: &Line, action: &RunCommand, private: &Private) -> Result
             "the sandbox would hold something else than what was judged".to_owned(),
         ));
     }
+    let mut signals = Signals::take(action.grant.terminal)
+        .map_err(|error| StartError::Path(format!("signals: {error}")))?;
     let mut confined = sandbox::spawn(plan, Stdio::Inherit)
         .await
         .map_err(StartError::Spawn)?;
-    Ok(confined.wait().await)
+    let ended = tokio::select! {
+        exit = confined.wait() => Some(exit),
+        () = signals.ending() => None,
+    };
+    match ended {
+        Some(exit) => Ok(exit),
+        None => Ok(confined.terminate().await),
+    }
 }

@@ -12,6 +12,7 @@ mod client;
 mod clients;
 mod commands;
 mod decisions;
+mod demo;
 mod kill;
 #[cfg(target_os = "linux")]
 mod processes;
