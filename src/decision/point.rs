@@ -1,7 +1,7 @@
 //! The one place where requests are decided.
 
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
 use tokio::sync::Notify;
@@ -94,6 +94,16 @@ pub(crate) struct DecisionPoint {
     clock: Clock,
     ids: Ids,
     run_id: String,
+    unwritten: Mutex<Unwritten>,
+}
+
+/// Records that could not be written.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Unwritten {
+    /// How many there were in this run.
+    pub(crate) count: u64,
+    /// Why the last one was not written; `None` once one was again.
+    pub(crate) why: Option<String>,
 }
 
 impl fmt::Debug for DecisionPoint {
@@ -127,6 +137,7 @@ impl DecisionPoint {
             clock,
             ids,
             run_id,
+            unwritten: Mutex::default(),
         }
     }
 
@@ -160,11 +171,30 @@ impl DecisionPoint {
 
     /// Writes one record.
     pub(crate) fn note(&self, kind: EventKind) -> Result<Receipt, AuditError> {
-        self.audit.append(&Event {
+        let written = self.audit.append(&Event {
             at_ms: self.now_ms(),
             run: self.run_id.clone(),
             kind,
-        })
+        });
+        let why = written.as_ref().err().map(ToString::to_string);
+        let mut unwritten = self.lock_unwritten();
+        unwritten.count += u64::from(why.is_some());
+        let before = std::mem::replace(&mut unwritten.why, why);
+        match (&before, &unwritten.why) {
+            (None, Some(why)) => tracing::error!("nothing is done without its audit record: {why}"),
+            (Some(_), None) => tracing::warn!("the audit log can be written again"),
+            _ => {}
+        }
+        written
+    }
+
+    /// The records that could not be written.
+    pub(crate) fn unwritten(&self) -> Unwritten {
+        self.lock_unwritten().clone()
+    }
+
+    fn lock_unwritten(&self) -> MutexGuard<'_, Unwritten> {
+        self.unwritten.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The verdict on a request without asking, recording or permitting anything: what dry runs,

@@ -181,7 +181,8 @@ pub(super) fn failure(text: &str) -> Json {
 
 /// A server's error with its own code, its text cleaned.
 fn clean_error(error: &RpcError) -> RpcError {
-    let cleaned = RpcError::new(error.code(), clean::text(error.message()).into_owned());
+    let message = clean::mask(error.message());
+    let cleaned = RpcError::new(error.code(), clean::text(&message).into_owned());
     match error.data() {
         Some(data) => {
             let mut data = data.clone();

@@ -237,7 +237,7 @@ impl Gateway {
         Weak::clone(&self.me)
     }
 
-    pub(super) fn line(&self) -> &Line {
+    pub(crate) fn line(&self) -> &Line {
         &self.line
     }
 

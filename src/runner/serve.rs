@@ -77,7 +77,20 @@ impl Workspace {
             () = Arc::clone(&gateway).serve(inbox) => {}
             () = ended_by_signal() => gateway.close().await,
         }
-        Ok(())
+        all_recorded(&gateway)
+    }
+}
+
+/// A run whose log has gaps does not end well: what the missing records were for did not happen,
+/// or it is not known how it ended.
+fn all_recorded(gateway: &Gateway) -> Result<(), Error> {
+    let unwritten = gateway.line().point.unwritten();
+    match unwritten.count {
+        0 => Ok(()),
+        count => Err(Error::new(
+            ErrorKind::Audit,
+            format!("{count} audit records could not be written"),
+        )),
     }
 }
 
