@@ -84,8 +84,12 @@ fn mcp_10_comments_and_commas_cost_nothing_and_real_errors_are_placed() {
     desk.wait_for("demo__hello");
     assert_eq!(text(&desk.call("demo__hello", &json!({}))), "ok");
     let status = desk.status();
-    let line = broken.lines().position(|line| line.contains("\"args\"")).unwrap() + 1;
-    assert!(status.contains(&format!(".mcp.json:{line}:")), "{status}");
+    let (at, line) = (1..)
+        .zip(broken.lines())
+        .find(|(_, line)| line.contains("\"command\""))
+        .unwrap();
+    let place = format!(".mcp.json:{at}:{}: not JSON: expected comma", line.len() + 1);
+    assert!(status.contains(&place), "{place}\n{status}");
     let after = fs::read_to_string(desk.stage.project.join(".mcp.json")).unwrap();
     assert_eq!(after, broken, "the file is left as it is");
 }

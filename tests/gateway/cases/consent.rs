@@ -50,7 +50,7 @@ fn sec_05_a_project_server_asks_again_when_what_it_does_changes() {
     for (text, shown) in [
         (four, None),
         (two, Some(("- command: python3", "+ command: sh"))),
-        (three, Some(("+ env PYTHONPATH: ./evil", "PYTHONPATH"))),
+        (three, Some(("+ variable: PYTHONPATH (value #", "! sets PYTHONPATH, which can make"))),
         (one, None),
     ] {
         desk.stage.write("home/project/.mcp.json", text);

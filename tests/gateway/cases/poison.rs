@@ -102,8 +102,8 @@ fn sec_02_a_changed_description_is_held_back_until_its_change_is_agreed_to() {
     // And a refusal keeps it away.
     desk.plays("demo", day1);
     desk.open();
-    let status = desk.wait_for_status("not offered: send_email");
-    assert!(status.contains("not agreed to: a person said no"), "{status}");
+    let status = desk.wait_for_status("not agreed to: a person said no");
+    assert!(status.contains("not offered: send_email"), "{status}");
     assert_eq!(desk.asked.len(), 1);
     let result = desk.call("demo__send_email", &json!({}));
     assert_eq!(result["error"]["code"], -32602, "{result}");
@@ -220,7 +220,7 @@ fn sec_11_invisible_text_is_removed_counted_and_pinned() {
     let Some(mut desk) = demo("sec_11", script, "") else {
         return;
     };
-    desk.say("Use the tools", "once");
+    desk.say("tools of user/demo", "once");
     desk.say("Call user/demo/weather?", "once");
     desk.open();
     let listed = desk.wait_for("demo__weather");
@@ -276,8 +276,9 @@ permit (principal, action == Action::"tool.call", resource == Tool::"user/demo/r
     for odd in ['\u{202e}', '\u{200b}', '\u{ad}', '\u{2066}', '\u{2069}', '\u{430}'] {
         assert!(!all.contains(odd), "{odd:?} in {all}");
     }
-    let twin = listed.iter().find(|tool| tool["inputSchema"]["properties"].is_object()).unwrap();
-    let twin = twin["name"].as_str().unwrap().to_owned();
+    let names = listed.iter().map(|tool| tool["name"].as_str().unwrap());
+    let mut twins = names.filter(|name| !["demo__read_file", "creance_status"].contains(name));
+    let twin = twins.next().unwrap().to_owned();
     assert_eq!(text(&desk.call("demo__read_file", &json!({}))), "ok");
     let result = desk.call(&twin, &json!({}));
     assert!(failed(&result), "the rule for read_file covers no look-alike: {result}");

@@ -93,14 +93,14 @@ fn sh_08_what_cannot_be_shown_whole_cannot_be_agreed_to() {
     let id = desk.raw().ask("tools/call", &params);
     let question = desk.wait_for_question("Call user/demo/exec?");
     assert_eq!(question["question"]["asked"]["complete"], false);
-    let shown = desk.asked.join("");
-    assert!(shown.contains("⟦cut here: "), "it says that it is cut");
-    assert!(shown.contains("It cannot be shown in full here, so it cannot be agreed to."));
     for word in ["once", "session", "always"] {
         assert!(!desk.approve(&question, word), "{word}");
     }
-    // Such an answer was a no.
+    assert!(desk.approve(&question, "no"));
     let answer = desk.answer(id);
     assert!(failed(&answer["result"]), "{answer}");
+    let shown = desk.asked.join("");
+    assert!(shown.contains("⟦cut here: "), "it says that it is cut");
+    assert!(shown.contains("It cannot be shown in full here, so it cannot be agreed to."));
     assert!(desk.notes("demo").is_empty(), "nothing ran");
 }
