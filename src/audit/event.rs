@@ -44,7 +44,7 @@ pub enum EventKind {
     /// Something worth keeping that is no decision: start and stop of a run, a loss found in the
     /// log, a reload of policies, a server that died, a change of trust.
     Note {
-        /// Kebab-case name, `run-start`, `policy-reload`, `server-stopped`, `torn-line-closed`.
+        /// Kebab-case name, `gateway-started`, `run-stop`, `server-stopped`, `torn-line-closed`.
         name: String,
         /// Details; secrets masked.
         details: Value,
@@ -127,4 +127,12 @@ pub trait AuditSink: Send + Sync + fmt::Debug {
     /// # Errors
     /// When the record could not be written whole; the caller then lets no effect happen.
     fn append(&self, event: &Event) -> Result<Receipt, AuditError>;
+
+    /// Waits until everything that was written is where it is kept for good. Called when a run ends.
+    ///
+    /// # Errors
+    /// When that failed.
+    fn flush(&self) -> Result<(), AuditError> {
+        Ok(())
+    }
 }

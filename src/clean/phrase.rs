@@ -81,7 +81,12 @@ pub(super) const STEERING: &[Phrase] = &[
         &["call", "use", "invoke", "run", "prefer"],
         &["instead"],
     ],
-    &[&["instead"], &["of"], &["the", "any", "all"], &["other", "others"]],
+    &[
+        &["instead"],
+        &["of"],
+        &["the", "any", "all"],
+        &["other", "others"],
+    ],
     &[
         &["do", "never"],
         &["use", "call"],

@@ -5,9 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use super::exit::{Exit, Outcome};
-use super::{
-    approve, audit, config, demo, doctor, dry_run, log, out, policy, run, serve, server,
-};
+use super::{approve, audit, config, demo, doctor, dry_run, log, out, policy, run, serve, server};
 
 /// Lets an AI agent fly on a line: MCP servers and commands run in an OS sandbox, every decision
 /// about them goes to a Cedar policy store, and everything is on record.

@@ -15,5 +15,6 @@ mod policy;
 mod run;
 mod serve;
 mod server;
+mod signals;
 
 pub(crate) use args::main;

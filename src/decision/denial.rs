@@ -54,6 +54,7 @@ pub struct Denial {
     action: String,
     resource: String,
     because: Vec<Because>,
+    parts: Vec<String>,
 }
 
 impl Denial {
@@ -68,7 +69,14 @@ impl Denial {
             action: action.to_owned(),
             resource,
             because,
+            parts: Vec::new(),
         }
+    }
+
+    /// The parts of the request that are not allowed as they stand: grants of a start.
+    pub(crate) fn with_parts(mut self, parts: Vec<String>) -> Self {
+        self.parts = parts;
+        self
     }
 
     /// Why it was denied.
@@ -108,7 +116,11 @@ impl Denial {
             DenialKind::Policy => {
                 "`creance policy explain` shows which clause decided and what would change it"
             }
-            DenialKind::NobodyToAsk | DenialKind::NoAnswer => {
+            DenialKind::NobodyToAsk => {
+                "try it where a person can answer (at a terminal, or with `creance approve` beside \
+                 the gateway), or write a policy that permits it"
+            }
+            DenialKind::NoAnswer => {
                 "run `creance approve` in a terminal and try again, or write a policy that permits it"
             }
             DenialKind::Refused => "do not try it again unless the person asks for it",
@@ -156,6 +168,9 @@ impl fmt::Display for Denial {
             let policy = clean::line(&part.policy, 200);
             let reason = clean::line(&part.reason, 300);
             write!(f, "\n  {verb}: {policy}: {reason}")?;
+        }
+        for part in &self.parts {
+            write!(f, "\n  part: {}", clean::line(part, 300))?;
         }
         write!(f, "\n  hint: {}", self.hint())
     }

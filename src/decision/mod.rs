@@ -6,6 +6,7 @@ mod permit;
 mod point;
 mod question;
 mod record;
+mod run_log;
 
 pub use denial::{Denial, DenialKind};
 pub use permit::Permit;

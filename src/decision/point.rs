@@ -1,12 +1,12 @@
 //! The one place where requests are decided.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
 use tokio::sync::Notify;
 
-use crate::audit::{AuditError, AuditSink, Event, EventKind, OutcomeKind, Receipt};
+use crate::audit::{AuditError, AuditSink, EventKind, OutcomeKind, Receipt};
 use crate::policy::{PolicyOutcome, PolicySet, Verdict};
 use crate::request::{
     Action, Agent, Answer, Approver, Asked, Entry, Key, Ledger, LedgerError, Query, Question,
@@ -17,6 +17,7 @@ use super::denial::{Denial, DenialKind};
 use super::permit::Permit;
 use super::question;
 use super::record::{self, Answered};
+use super::run_log::{RunLog, Unwritten};
 
 /// The outcome of a decision. Exhaustive on purpose.
 #[must_use]
@@ -86,24 +87,12 @@ pub(crate) type Ids = fn() -> std::io::Result<String>;
 /// The mint of permits: policy store, people, pins and answers, and the audit log.
 pub(crate) struct DecisionPoint {
     store: RwLock<PolicySet>,
-    audit: Arc<dyn AuditSink>,
+    log: RunLog,
     ledger: Arc<dyn Ledger>,
     approver: Arc<dyn Approver>,
     /// Woken when an answer was kept, so that questions it covers are withdrawn.
     answered: Notify,
-    clock: Clock,
     ids: Ids,
-    run_id: String,
-    unwritten: Mutex<Unwritten>,
-}
-
-/// Records that could not be written.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Unwritten {
-    /// How many there were in this run.
-    pub(crate) count: u64,
-    /// Why the last one was not written; `None` once one was again.
-    pub(crate) why: Option<String>,
 }
 
 impl fmt::Debug for DecisionPoint {
@@ -130,14 +119,11 @@ impl DecisionPoint {
     ) -> Self {
         Self {
             store: RwLock::new(store),
-            audit,
+            log: RunLog::new(audit, clock, run_id),
             ledger,
             approver,
             answered: Notify::new(),
-            clock,
             ids,
-            run_id,
-            unwritten: Mutex::default(),
         }
     }
 
@@ -166,35 +152,22 @@ impl DecisionPoint {
 
     /// Now, in milliseconds since the Unix epoch.
     pub(crate) fn now_ms(&self) -> i64 {
-        (self.clock)()
+        self.log.now_ms()
     }
 
     /// Writes one record.
     pub(crate) fn note(&self, kind: EventKind) -> Result<Receipt, AuditError> {
-        let written = self.audit.append(&Event {
-            at_ms: self.now_ms(),
-            run: self.run_id.clone(),
-            kind,
-        });
-        let why = written.as_ref().err().map(ToString::to_string);
-        let mut unwritten = self.lock_unwritten();
-        unwritten.count += u64::from(why.is_some());
-        let before = std::mem::replace(&mut unwritten.why, why);
-        match (&before, &unwritten.why) {
-            (None, Some(why)) => tracing::error!("nothing is done without its audit record: {why}"),
-            (Some(_), None) => tracing::warn!("the audit log can be written again"),
-            _ => {}
-        }
-        written
+        self.log.note(kind)
     }
 
     /// The records that could not be written.
     pub(crate) fn unwritten(&self) -> Unwritten {
-        self.lock_unwritten().clone()
+        self.log.unwritten()
     }
 
-    fn lock_unwritten(&self) -> MutexGuard<'_, Unwritten> {
-        self.unwritten.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Puts the end of this run on record, and waits until the log is on the disk.
+    pub(crate) fn end(&self, why: &str) -> Result<(), AuditError> {
+        self.log.end(why)
     }
 
     /// The verdict on a request without asking, recording or permitting anything: what dry runs,
@@ -371,13 +344,17 @@ impl DecisionPoint {
             judged.verdict.because.insert(0, kind.because());
         }
         let because = judged.verdict.because.clone();
+        let stopped = judged.verdict.parts.iter();
+        let stopped: Vec<String> = stopped
+            .filter(|part| part.1 != PolicyOutcome::Allow)
+            .map(|part| part.0.clone())
+            .collect();
+        let several = judged.verdict.parts.len() > 1;
         self.write(asking, action, (judged, answered), OutcomeKind::Deny)?;
-        Ok(Decision::Deny(Denial::new(
-            kind,
-            A::NAME,
-            resource,
-            because,
-        )))
+        let denial = Denial::new(kind, A::NAME, resource, because);
+        // A request of one part is named by its resource already.
+        let parts = if several { stopped } else { Vec::new() };
+        Ok(Decision::Deny(denial.with_parts(parts)))
     }
 
     fn write<A: Action>(

@@ -180,6 +180,10 @@ impl AuditSink for AuditLog {
         }
         Ok(receipt)
     }
+
+    fn flush(&self) -> Result<(), AuditError> {
+        Self::flush(self)
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! Calls a tool: facts, decision, the call itself, its outcome on record, and a clean reply.
 
+use std::convert::Infallible;
 use std::fmt;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -12,7 +14,7 @@ use crate::digest::Digest;
 use crate::protocol::json::Json;
 use crate::protocol::schema::{self, ResultCheck};
 use crate::request::{Agent, CallTool};
-use crate::transport::{CallError as UpstreamError, CallOptions};
+use crate::transport::{CallError as UpstreamError, CallOptions, Progress};
 
 use super::arguments;
 use super::line::Line;
@@ -112,17 +114,39 @@ pub(crate) async fn call(
     let run = line.run();
     let asked = action.clone();
     let asking = line.asking(agent, &run);
-    let decide = (line.point).decide(asking, action, move || present::call(&asked));
+    let waits = AtomicBool::new(false);
+    let decide = (line.point).decide(asking, action, || {
+        waits.store(true, Ordering::Relaxed);
+        present::call(&asked)
+    });
     let decision = tokio::select! {
         decision = decide => decision?,
         // Nobody wants it any more: the question is withdrawn.
         why = options.cancel.cancelled() => {
             return Err(CallError::Upstream(UpstreamError::Cancelled(why)));
         }
+        never = tell_waiting(&options.progress, &waits) => match never {},
     };
     match decision {
         Decision::Deny(denial) => Err(CallError::Denied(denial)),
         Decision::Allow(permit) => spend(line, permit, (server, tool), options).await,
+    }
+}
+
+/// How often a client is told that a person is still being asked: well within the limits of clients
+/// that start anew with each report, which are a minute as a rule.
+const STILL_ASKED: Duration = Duration::from_secs(15);
+
+/// Tells the client, now and then, that the call waits for a person.
+async fn tell_waiting(progress: &Progress, waits: &AtomicBool) -> Infallible {
+    let mut told: u32 = 0;
+    loop {
+        tokio::time::sleep(STILL_ASKED).await;
+        if waits.load(Ordering::Relaxed) {
+            told = told.saturating_add(1);
+            // In thousandths: each is more than the last and less than the first of the server's own.
+            progress.say(f64::from(told) / 1_000.0, "waits for a person's answer");
+        }
     }
 }
 

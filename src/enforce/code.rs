@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::disk::program::{self, Artefact, ProgramError};
-use crate::grant::guarded;
+use crate::grant::{Network, guarded};
 
 use super::line::Ground;
 
@@ -13,6 +13,7 @@ pub(super) fn find(
     ground: &Ground,
     (command, args): (&str, &[String]),
     cwd: &Path,
+    (npm_caches, network): (&[PathBuf], Network),
 ) -> Result<Artefact, ProgramError> {
     let nowhere = PathBuf::from("/nonexistent");
     program::find(&program::Wanted {
@@ -25,6 +26,8 @@ pub(super) fn find(
             .map_or("/usr/local/bin:/usr/bin:/bin", String::as_str),
         home: ground.home.as_deref().unwrap_or(&nowhere),
         project: ground.project.as_deref(),
+        npm_caches,
+        network,
     })
 }
 
@@ -48,7 +51,8 @@ pub(super) fn folders(ground: &Ground, artefact: &Artefact) -> Vec<PathBuf> {
 /// The home folder, this user's or another's, that hides a file from the sandbox.
 fn hidden_home<'a>(ground: &'a Ground, file: &'a Path) -> Option<&'a Path> {
     let inside = |root: &Path| file.starts_with(root);
-    if ground.project.as_deref().is_some_and(inside) {
+    // A private cache is this sandbox's own: code is looked for in no other.
+    if ground.project.as_deref().is_some_and(inside) || inside(&ground.cache) {
         return None;
     }
     if let Some(home) = ground.home.as_deref()

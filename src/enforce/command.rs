@@ -46,7 +46,9 @@ pub(crate) struct PreparedCommand {
 /// Finds and hashes the program and plans its terms.
 pub(crate) fn prepare(line: &Line, command: &Command) -> Result<PreparedCommand, StartError> {
     let ground = &line.ground;
-    let artefact = code::find(ground, (&command.program, &command.args), &ground.cwd)
+    let caches: Vec<PathBuf> = ground.home.iter().map(|home| home.join(".npm")).collect();
+    let words = (command.program.as_str(), command.args.as_slice());
+    let artefact = code::find(ground, words, &ground.cwd, (&caches, command.network))
         .map_err(StartError::Program)?;
     let private = Private::plan(
         &ground.cache,
@@ -57,8 +59,8 @@ pub(crate) fn prepare(line: &Line, command: &Command) -> Result<PreparedCommand,
     let (grant, wishes) = terms::terms(ground, &wanted, &private);
     let launch = Launch {
         program: artefact.program.clone(),
-        name: command.program.clone(),
-        args: command.args.clone(),
+        name: artefact.name.clone(),
+        args: artefact.args.clone(),
         cwd: ground.cwd.clone(),
         stamps: artefact.stamps.clone(),
     };

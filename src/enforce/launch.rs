@@ -1,8 +1,7 @@
-//! Starts a server: definition and program are read and hashed, the terms are planned, the start is
-//! decided, the process is confined, its tools are reviewed.
+//! Starts a server: the prepared start is decided, the process confined, its hands are shaken, its
+//! tools are reviewed.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,25 +10,21 @@ use tokio::sync::Mutex;
 
 use crate::audit::{AuditError, EventKind, Outcome};
 use crate::clean;
-use crate::config::{self, ServerDefinition};
+use crate::config::ServerDefinition;
 use crate::decision::{Decision, DecisionError, Denial, Permit};
-use crate::disk;
-use crate::disk::program::{Artefact, ProgramError};
+use crate::disk::program::ProgramError;
 use crate::grant::{Grant, Launch};
-use crate::request::{
-    Agent, LedgerError, Pin, PinKind, PinRecord, ProgramFacts, ServerFacts, StartServer, Transport,
-};
+use crate::request::{Agent, LedgerError, PinKind, PinRecord, ServerFacts, StartServer};
 use crate::sandbox::{self, Confined, PlanError, SpawnError, Stdio};
 use crate::transport::{
     CallError as UpstreamError, ClientInfo, CloseHook, ServerTools, Upstream, UpstreamEvents,
 };
 
-use super::code;
 use super::line::Line;
-use super::present::{self, StartView};
+use super::prepare::{Prepared, agreed, prepare};
+use super::present;
 use super::private::Private;
 use super::server::Server;
-use super::terms::{self, Wanted};
 use super::tools;
 
 /// Why a server did not start.
@@ -105,181 +100,6 @@ impl From<AuditError> for StartError {
     }
 }
 
-/// A start, ready to be decided.
-#[derive(Debug)]
-pub(crate) struct Prepared {
-    pub(crate) action: StartServer,
-    pub(crate) view: StartView,
-    private: Private,
-    artefact: Artefact,
-    shown: String,
-}
-
-/// Reads and hashes what would be started, and plans its terms. No effect, so dry runs use it too.
-pub(crate) fn prepare(line: &Line, definition: &ServerDefinition) -> Result<Prepared, StartError> {
-    let ground = &line.ground;
-    let cwd = working_folder(line, definition)?;
-    let artefact = code::find(ground, (definition.command(), &definition.args()), &cwd)
-        .map_err(StartError::Program)?;
-    let private = Private::plan(&ground.cache, &definition.id.to_string())
-        .map_err(|error| StartError::Path(format!("private folders: {error}")))?;
-    let wanted = wanted(line, definition, &artefact)?;
-    let (grant, wishes) = terms::terms(ground, &wanted, &private);
-    let launch = Launch {
-        program: artefact.program.clone(),
-        name: definition.command().to_owned(),
-        args: definition.args(),
-        cwd,
-        stamps: artefact.stamps.clone(),
-    };
-    let confinement = sandbox::plan(&line.machine, &launch, &grant)
-        .map_err(StartError::Plan)?
-        .confinement()
-        .clone();
-    let subject = definition.id.to_string();
-    let ledger = line.point.ledger();
-    let known = ledger.pin(PinKind::Definition, &subject)?;
-    let known_artefact = ledger.pin(PinKind::Artefact, &subject)?;
-    let program_pin = pin(known_artefact.as_ref(), &artefact);
-    let config_changed = known
-        .as_ref()
-        .is_some_and(|pin| pin.digest != definition.digest());
-    let shown = definition.shown();
-    let (risks, warnings) = config::warnings(
-        definition,
-        &ground.places,
-        &disk::path_text(&launch.cwd),
-        &confinement,
-    );
-    let started = config::started(definition.command(), &definition.args());
-    let warnings = warnings
-        .into_iter()
-        .chain(artefact.warnings.clone())
-        .collect();
-    let view = StartView {
-        origin: definition.origin.to_string(),
-        env_names: definition.env.keys().cloned().collect(),
-        unpinned: artefact.unpinned.clone(),
-        warnings,
-        difference: difference(known.as_ref(), &shown, known_artefact.as_ref(), &artefact),
-    };
-    let server = ServerFacts {
-        id: definition.id.clone(),
-        transport: Transport::Stdio,
-        pin: match (known.is_some(), config_changed, program_pin) {
-            (true, true, _) | (true, _, Pin::Changed) => Pin::Changed,
-            (true, false, Pin::Matched) => Pin::Matched,
-            _ => Pin::Unpinned,
-        },
-        tools_pin: Pin::Unpinned,
-        sandboxed: confinement.holds(),
-    };
-    let action = StartServer {
-        server,
-        program: ProgramFacts {
-            name: file_name(&launch.program),
-            path: launch.program.to_string_lossy().into_owned(),
-            pin: program_pin,
-        },
-        runner: started.runner,
-        package: started
-            .package
-            .map(|p| (p.name, p.version))
-            .unwrap_or_default(),
-        launch,
-        grant,
-        confinement,
-        wishes,
-        secret_names: definition.secret_names(),
-        first_time: known.is_none(),
-        config_changed,
-        risks,
-        definition: definition.digest(),
-        artefact: artefact.digest,
-    };
-    Ok(Prepared {
-        action,
-        view,
-        private,
-        artefact,
-        shown,
-    })
-}
-
-/// A program that cannot be pinned whole still has a digest of what can be read: a change of that is
-/// a change, and no change of it is no match.
-fn pin(known: Option<&PinRecord>, artefact: &Artefact) -> Pin {
-    match (known, artefact.digest) {
-        (None, _) => Pin::Unpinned,
-        (Some(known), Some(now)) if known.digest == now => agreed(artefact),
-        (Some(_), _) => Pin::Changed,
-    }
-}
-
-fn file_name(path: &std::path::Path) -> String {
-    path.file_name()
-        .map(|name| name.to_string_lossy().into_owned())
-        .unwrap_or_default()
-}
-
-/// What is different from what was agreed to, in lines.
-fn difference(
-    known: Option<&PinRecord>,
-    shown: &str,
-    known_artefact: Option<&PinRecord>,
-    artefact: &Artefact,
-) -> Vec<String> {
-    let mut lines = known.map_or_else(Vec::new, |pin| config::difference(&pin.shown, shown));
-    if let Some(known) = known_artefact {
-        let changed = artefact
-            .parts
-            .iter()
-            .filter(|(name, digest)| known.parts.get(*name) != Some(digest));
-        lines.extend(changed.map(|(name, _)| format!("changed on disk: {name}")));
-        let gone = known
-            .parts
-            .keys()
-            .filter(|name| !artefact.parts.contains_key(*name));
-        lines.extend(gone.map(|name| format!("no longer part of it: {name}")));
-    }
-    lines
-}
-
-fn working_folder(line: &Line, definition: &ServerDefinition) -> Result<PathBuf, StartError> {
-    match &definition.cwd {
-        Some(cwd) => resolved(line, &cwd.value, "cwd"),
-        None => Ok(line.ground.base().to_path_buf()),
-    }
-}
-
-fn resolved(line: &Line, text: &str, field: &str) -> Result<PathBuf, StartError> {
-    crate::disk::resolve(text, line.ground.base(), line.ground.home.as_deref())
-        .map_err(|error| StartError::Path(format!("`{field}`: {error}")))
-}
-
-fn wanted(
-    line: &Line,
-    definition: &ServerDefinition,
-    artefact: &Artefact,
-) -> Result<Wanted, StartError> {
-    let all = |texts: &[config::Text], field: &str| {
-        texts
-            .iter()
-            .map(|text| resolved(line, &text.value, field))
-            .collect::<Result<Vec<_>, _>>()
-    };
-    let mut read = all(&definition.read_paths, "readPaths")?;
-    read.extend(code::folders(&line.ground, artefact));
-    Ok(Wanted {
-        read,
-        write: all(&definition.write_paths, "writePaths")?,
-        network: definition.network,
-        env: definition.environment(),
-        env_facts: definition.env_facts(),
-        terminal: false,
-    })
-}
-
 /// What a start waits for, as it is told to whoever watches it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
@@ -343,7 +163,11 @@ pub(crate) async fn open(
 }
 
 /// Puts on record that a started server was of no use.
-fn failed(line: &Line, definition: &ServerDefinition, exit: Option<String>) -> Result<(), AuditError> {
+fn failed(
+    line: &Line,
+    definition: &ServerDefinition,
+    exit: Option<String>,
+) -> Result<(), AuditError> {
     let note = EventKind::Note {
         name: "server-failed".to_owned(),
         details: json!({"server": definition.id.to_string(), "exit": exit}),
@@ -461,15 +285,6 @@ const CREANCE: ClientInfo = ClientInfo {
 async fn end(confined: &Mutex<Option<Confined>>) -> Option<String> {
     let mut confined = confined.lock().await.take()?;
     Some(confined.shutdown().await.to_string())
-}
-
-/// The pin of a server that was just agreed to.
-fn agreed(artefact: &Artefact) -> Pin {
-    if artefact.digest.is_some() && artefact.unpinned.is_none() {
-        Pin::Matched
-    } else {
-        Pin::Unpinned
-    }
 }
 
 /// What was agreed to is what the next start is compared with.

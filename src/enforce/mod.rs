@@ -6,6 +6,7 @@ mod code;
 pub(crate) mod command;
 pub(crate) mod launch;
 mod line;
+pub(crate) mod prepare;
 mod present;
 mod private;
 pub(crate) mod reply;

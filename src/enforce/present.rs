@@ -16,6 +16,8 @@ const LINE: usize = 4_000;
 pub(crate) struct StartView {
     /// Where the definition stands, `file:line`.
     pub(crate) origin: String,
+    /// The command line as it is configured, where another is started in its place.
+    pub(crate) configured: Option<String>,
     /// Names of the variables that the definition sets.
     pub(crate) env_names: Vec<String>,
     /// Why the program cannot be pinned, when it cannot.
@@ -125,9 +127,14 @@ impl Sheet {
 
 /// A command line as one would type it, quoted where needed.
 pub(crate) fn command_line(launch: &Launch) -> String {
-    std::iter::once(&launch.name)
-        .chain(&launch.args)
-        .map(|word| quote(word))
+    words(&launch.name, &launch.args)
+}
+
+/// Words as one would type them, quoted where needed.
+pub(crate) fn words(name: &str, args: &[String]) -> String {
+    std::iter::once(name)
+        .chain(args.iter().map(String::as_str))
+        .map(quote)
         .collect::<Vec<_>>()
         .join(" ")
 }
@@ -153,6 +160,9 @@ pub(crate) fn start(start: &StartServer, view: &StartView) -> Asked {
         format!("Start the MCP server {id}, which has changed?")
     });
     sheet.full("command", &command_line(&start.launch));
+    if let Some(configured) = &view.configured {
+        sheet.full("in place of", configured);
+    }
     sheet.line("program", &start.program.path);
     sheet.line("folder", &start.launch.cwd.to_string_lossy());
     sheet.line("defined in", &view.origin);

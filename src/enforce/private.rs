@@ -1,8 +1,12 @@
 //! The private folders of one sandbox: a cache that stays between starts, and a temporary folder
-//! that goes with it.
+//! that goes with it. A lock on the temporary folder says that its run lives; what a killed run left
+//! is removed at the next start.
 
 use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::digest::Digest;
 use crate::disk;
@@ -17,11 +21,13 @@ pub(crate) struct Private {
     pub(crate) temp: PathBuf,
     /// Private caches of other servers: hidden from this one.
     pub(crate) others: Vec<PathBuf>,
+    /// The lock on the temporary folder, once it is made.
+    held: OnceLock<File>,
 }
 
 impl Private {
     /// The private folders of one owner (`user/files`), not yet made: what a dry run needs.
-    pub(crate) fn plan(root: &Path, owner: &str) -> std::io::Result<Self> {
+    pub(crate) fn plan(root: &Path, owner: &str) -> io::Result<Self> {
         let caches = root.join("servers");
         let own = Digest::of_fields("private-cache/1", [owner]).short();
         let cache = caches.join(own);
@@ -35,13 +41,21 @@ impl Private {
                 .join(format!("{}-{}", std::process::id(), disk::random_id()?)),
             cache,
             others,
+            held: OnceLock::new(),
         })
     }
 
-    /// Makes them.
-    pub(crate) fn make(&self) -> std::io::Result<()> {
+    /// Makes them, and removes what killed runs left.
+    pub(crate) fn make(&self) -> io::Result<()> {
         make_private(&self.cache)?;
-        make_private(&self.temp)
+        if self.held.get().is_none() {
+            let held = make_held(&self.temp)?;
+            let _ = self.held.set(held);
+        }
+        for other in self.temp.parent().map(folders_in).unwrap_or_default() {
+            sweep(&other);
+        }
+        Ok(())
     }
 
     /// Variables that lead tools to these folders.
@@ -70,8 +84,14 @@ impl Private {
         variables
     }
 
-    /// Without a network, `npx -y` starts from what is there: the private cache, else the user's
-    /// own, which is readable. With one, packages go to the private cache.
+    /// The caches of npm that the sandbox reads, its own first.
+    pub(crate) fn npm_caches(&self, home: Option<&Path>) -> Vec<PathBuf> {
+        let own = home.map(|home| home.join(".npm"));
+        std::iter::once(self.cache.join("npm")).chain(own).collect()
+    }
+
+    /// Without a network, npm works with what is there: the private cache, else the user's own,
+    /// which is readable. With one, packages go to the private cache.
     fn npm_cache(&self, home: Option<&Path>, network: Network) -> PathBuf {
         let private = self.cache.join("npm");
         let own = home.map(|home| home.join(".npm"));
@@ -83,24 +103,100 @@ impl Private {
 }
 
 fn folders_in(root: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
+    let entries = fs::read_dir(root).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).collect()
 }
 
 /// Makes a folder that only the user can enter.
-fn make_private(path: &Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(path)?;
+fn make_private(path: &Path) -> io::Result<()> {
+    fs::create_dir_all(path)?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700))?;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
     }
     Ok(())
 }
 
+/// Makes a private folder and locks it. The lock goes with this process, however it ends.
+fn make_held(path: &Path) -> io::Result<File> {
+    for _ in 0..TRIES {
+        make_private(path)?;
+        // Another run may sweep it before it is locked.
+        match File::open(path) {
+            Ok(folder) => {
+                folder.lock_shared()?;
+                if is_at(&folder, path) {
+                    return Ok(folder);
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::other("it is removed all the time"))
+}
+
+const TRIES: usize = 100;
+
+#[cfg(unix)]
+fn is_at(folder: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    match (folder.metadata(), fs::symlink_metadata(path)) {
+        (Ok(mine), Ok(now)) => (mine.dev(), mine.ino()) == (now.dev(), now.ino()),
+        _ => false,
+    }
+}
+
+/// Elsewhere a folder that is open cannot be removed.
+#[cfg(not(unix))]
+fn is_at(_folder: &File, path: &Path) -> bool {
+    path.is_dir()
+}
+
+/// Removes the temporary folder of a run that is gone. Best effort: the next start tries again.
+fn sweep(path: &Path) {
+    let is_folder = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
+    if !is_folder {
+        return;
+    }
+    if let Ok(folder) = File::open(path)
+        && folder.try_lock().is_ok()
+    {
+        let _ = fs::remove_dir_all(path);
+    }
+}
+
 impl Drop for Private {
     fn drop(&mut self) {
-        // Best effort: what is left of a killed run goes with the next clean-up.
-        let _ = std::fs::remove_dir_all(&self.temp);
+        // Best effort: what is left goes with the next start.
+        if self.held.get().is_some() {
+            let _ = fs::remove_dir_all(&self.temp);
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_removes_what_killed_runs_left_and_nothing_else() {
+        let root = tempfile::tempdir().unwrap();
+        let plan = |owner| Private::plan(root.path(), owner).unwrap();
+        let left = root.path().join("temp/1-killed");
+        fs::create_dir_all(left.join("below")).unwrap();
+        fs::write(left.join("below/file"), "left").unwrap();
+        let lives = plan("user/lives");
+        lives.make().unwrap();
+        fs::write(lives.temp.join("needed"), "needed").unwrap();
+        assert!(!left.exists());
+        let next = plan("user/next");
+        next.make().unwrap();
+        assert!(lives.temp.join("needed").exists());
+        let (temp, cache) = (next.temp.clone(), next.cache.clone());
+        drop(next);
+        assert!(!temp.exists() && cache.exists());
+        assert_eq!(folders_in(&root.path().join("temp")), [lives.temp.clone()]);
     }
 }

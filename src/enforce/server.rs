@@ -97,6 +97,7 @@ impl Server {
 
     /// Ends the server: closes its input, waits, then kills the whole tree.
     pub(crate) async fn shutdown(&self) -> Option<Exit> {
+        self.upstream.close_input();
         let mut confined = self.confined.lock().await.take()?;
         Some(confined.shutdown().await)
     }

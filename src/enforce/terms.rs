@@ -30,7 +30,9 @@ pub(crate) fn terms(ground: &Ground, wanted: &Wanted, private: &Private) -> (Gra
     let write: Vec<PathBuf> = project.iter().chain(&wanted.write).cloned().collect();
     let grant = Grant {
         home: ground.home.clone(),
-        protect: write.iter().flat_map(|root| protected(root)).collect(),
+        protect: (write.iter())
+            .flat_map(|root| protected(root, ground.home.as_deref()))
+            .collect(),
         write: write
             .iter()
             .cloned()
@@ -74,10 +76,17 @@ fn toolchains(ground: &Ground) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Everything inside a writable folder that stays as it is.
-fn protected(root: &Path) -> Vec<PathBuf> {
+/// Everything inside a writable folder that stays as it is: what exists, and what must not appear. In
+/// the home folder nothing of the list may appear, shell start-up files above all.
+fn protected(root: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+    let is_home = home == Some(root);
     guarded::PROTECTED
         .iter()
+        .filter(|entry| {
+            is_home
+                || guarded::GUARDED_ABSENT.contains(entry)
+                || root.join(entry).symlink_metadata().is_ok()
+        })
         .map(|entry| root.join(entry))
         .collect()
 }

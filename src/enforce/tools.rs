@@ -6,6 +6,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::json;
+
+use crate::audit::{EventKind, Outcome};
 use crate::clean;
 use crate::config;
 use crate::decision::{Decision, DecisionError, Permit};
@@ -147,9 +150,10 @@ fn adopt(
     permit: Permit<ReviewTools>,
     compared: &Compared,
 ) -> Result<(), ReviewError> {
-    if line.point.redeem(permit).is_err() {
+    // A permit made void by a reload adopts nothing: the tools stay held back.
+    let Ok((_, seq)) = line.point.redeem(permit) else {
         return Ok(());
-    }
+    };
     let parts: BTreeMap<String, Digest> = compared
         .tools
         .iter()
@@ -165,6 +169,15 @@ fn adopt(
             at_ms: line.point.now_ms(),
         },
     )?;
+    line.point
+        .note(EventKind::Outcome(Outcome {
+            of: seq,
+            ok: true,
+            result: "adopted".to_owned(),
+            details: json!({"tools": compared.tools.len()}),
+            took_ms: 0,
+        }))
+        .map_err(DecisionError::from)?;
     server.set_tools(book(compared, &compared.tools, Pin::Matched, ""));
     Ok(())
 }
@@ -208,7 +221,10 @@ const TEXTS_MAX: usize = 512 * 1024;
 
 /// What was agreed to, kept so that a change can be shown as one; nothing where it is too much.
 fn texts(tools: &[Arc<Tool>]) -> String {
-    let texts: BTreeMap<&str, String> = tools.iter().map(|tool| (tool.name(), shown(tool))).collect();
+    let texts: BTreeMap<&str, String> = tools
+        .iter()
+        .map(|tool| (tool.name(), shown(tool)))
+        .collect();
     if texts.values().map(String::len).sum::<usize>() > TEXTS_MAX {
         return String::new();
     }

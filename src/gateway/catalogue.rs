@@ -96,7 +96,9 @@ impl Catalogue {
     pub(crate) fn renamed(&self, member: &Member) -> Vec<(&str, &str, String)> {
         let own = |entry: &&Entry| entry.member.id() == member.id();
         let why = |renamed: &Renamed| match renamed {
-            Renamed::Shortened => "its own name is too long, or has no letter that clients take".to_owned(),
+            Renamed::Shortened => {
+                "its own name is too long, or has no letter that clients take".to_owned()
+            }
             Renamed::Clash(server, tool) => {
                 let other = clean::line(&format!("{server}/{tool}"), 200);
                 format!("it would be listed under the same name as {other}")

@@ -41,13 +41,17 @@ impl Elicitation {
             .await
             .ok()?;
         let (answer, scope) = match answer.get("action").and_then(Json::as_str)? {
+            // What was not offered agrees to nothing: the client shows something else than it was
+            // asked to, and nobody would come back to a form that was sent.
             "accept" => {
-                let word = answer.get("content")?.get("answer")?.as_str()?;
-                let chosen = choices.into_iter().find(|choice| choice.word == word)?;
-                (chosen.answer, chosen.scope)
+                let content = answer.get("content").and_then(|form| form.get("answer"));
+                let word = content.and_then(Json::as_str).unwrap_or_default();
+                let chosen = choices.into_iter().find(|choice| choice.word == word);
+                chosen.map_or((Answer::None, 0), |chosen| (chosen.answer, chosen.scope))
             }
             "decline" => (Answer::None, 0),
-            // Dismissed without a choice: another channel may still answer.
+            // Dismissed without a choice, perhaps by a client that nobody sits at: whoever has
+            // `creance approve` open may still answer.
             _ => return None,
         };
         Some(Reply {

@@ -123,7 +123,8 @@ impl Member {
     /// Waits until this server is not the running one any more.
     pub(crate) async fn let_go(&self, server: &Arc<Server>) {
         let mut states = self.state.subscribe();
-        let other = |state: &State| !matches!(state, State::Connected(now) if Arc::ptr_eq(now, server));
+        let other =
+            |state: &State| !matches!(state, State::Connected(now) if Arc::ptr_eq(now, server));
         // It fails only when this member is gone.
         let _ = states.wait_for(other).await;
     }

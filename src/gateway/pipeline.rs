@@ -126,7 +126,9 @@ fn held_back(gateway: &Gateway, server: &Server, name: &str) -> String {
     let catalogue = gateway.catalogue();
     let tool = catalogue.gone(name).map(|gone| gone.tool.as_str());
     let left_out = server.tools().left_out;
-    let why = left_out.iter().find(|(left, _)| Some(left.as_str()) == tool);
+    let why = left_out
+        .iter()
+        .find(|(left, _)| Some(left.as_str()) == tool);
     why.map_or_else(
         || "its server lists it no more".to_owned(),
         |(_, why)| clean::line(why, 300),

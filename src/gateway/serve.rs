@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::time::Duration;
 
 use tokio::task::{AbortHandle, JoinSet};
 
@@ -11,7 +12,9 @@ use crate::enforce::Line;
 use crate::protocol::json::{Json, Object};
 use crate::protocol::mcp::{ClientHello, Revision};
 use crate::protocol::names::NameMode;
-use crate::protocol::rpc::{INVALID_REQUEST, Id, METHOD_NOT_FOUND, Notification, Request, RpcError};
+use crate::protocol::rpc::{
+    INVALID_REQUEST, Id, METHOD_NOT_FOUND, Notification, Request, RpcError,
+};
 use crate::transport::{Cancel, Inbox, Incoming};
 
 use super::catalogue::Catalogue;
@@ -25,6 +28,9 @@ pub(crate) struct Settings {
     pub(crate) names: NameMode,
     pub(crate) start_timeout_ms: u64,
 }
+
+/// Time for the last records when everything has ended.
+const LAST_RECORDS: Duration = Duration::from_millis(500);
 
 /// One MCP server in front of all configured servers.
 #[derive(Debug)]
@@ -100,7 +106,12 @@ impl Gateway {
             }
         }
         while ends.join_next().await.is_some() {}
+        // Cancelled calls put their outcome on record; what still waits then waits for nobody.
         let mut tasks = std::mem::take(&mut *self.lock_tasks());
+        let _ = tokio::time::timeout(LAST_RECORDS, async {
+            while tasks.join_next().await.is_some() {}
+        })
+        .await;
         tasks.shutdown().await;
         self.client.wire().finish().await;
     }
@@ -237,7 +248,7 @@ impl Gateway {
         Weak::clone(&self.me)
     }
 
-    pub(crate) fn line(&self) -> &Line {
+    pub(super) fn line(&self) -> &Line {
         &self.line
     }
 

@@ -82,12 +82,19 @@ fn describe(gateway: &Gateway, member: &Member) -> Vec<String> {
         )
     }));
     if book.offered.iter().any(|tool| gateway.hides(tool.name())) {
-        lines.push(format!("  not offered: {TOOL} (Creance has a tool of this name)"));
+        lines.push(format!(
+            "  not offered: {TOOL} (Creance has a tool of this name)"
+        ));
     }
     let catalogue = gateway.catalogue();
-    lines.extend(catalogue.renamed(member).into_iter().map(|(tool, name, why)| {
-        format!("  {} is listed as {name} ({why})", clean::line(tool, 120))
-    }));
+    lines.extend(
+        catalogue
+            .renamed(member)
+            .into_iter()
+            .map(|(tool, name, why)| {
+                format!("  {} is listed as {name} ({why})", clean::line(tool, 120))
+            }),
+    );
     if member.stray() > 0 {
         lines.push(format!(
             "  {} lines of its output were no messages and were set aside",

@@ -171,6 +171,29 @@ pub const PROTECTED_FILES: &[&str] = &[
     ".yarnrc.yml",
 ];
 
+/// Entries of [`PROTECTED`] that are guarded in a project also while they are absent: their mere
+/// appearance makes a tool run code or trust a server. The guard is an empty entry of that name
+/// while a sandbox runs, so the list is kept to what matters; every other entry is guarded where it
+/// exists. `direnv` asks before it runs a new `.envrc`.
+pub const GUARDED_ABSENT: &[&str] = &[
+    ".git/hooks",
+    ".git/config",
+    ".git/config.worktree",
+    ".git/info/attributes",
+    ".creance",
+    ".mcp.json",
+    ".claude",
+    ".cursor",
+    ".vscode",
+    ".idea",
+    ".codex",
+    ".gemini",
+    ".zed",
+    ".windsurf",
+    ".devcontainer",
+    ".husky",
+];
+
 /// One part of a path as every file system would fold it: lower case, without trailing dots and
 /// blanks, without an NTFS stream (`.mcp.json::$DATA`). Guards CVE-2025-59944.
 fn fold(part: &str) -> String {

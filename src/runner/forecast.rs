@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::audit::{AuditError, AuditSink, Event, Receipt};
 use crate::digest::Digest;
-use crate::enforce::{Line, call, launch};
+use crate::enforce::{Line, call, prepare};
 use crate::policy::{Explanation, PolicyOutcome, VerdictPart};
 use crate::request::{
     Action, Agent, Answer, Because, CallTool, DenyAll, Pin, PinKind, StartServer, ToolClaims,
@@ -113,7 +113,7 @@ impl Workspace {
 
     fn start_action(&self, line: &Line, server: &str) -> Result<(StartServer, Vec<String>), Error> {
         let definition = self.definition(server)?;
-        let prepared = launch::prepare(line, definition)?;
+        let prepared = prepare::prepare(line, definition)?;
         let unpinned = prepared.view.unpinned.clone();
         let mut notes: Vec<String> = prepared.view.warnings.clone();
         notes.extend(unpinned.map(|why| format!("the program is not pinned: {why}")));
@@ -133,7 +133,7 @@ impl Workspace {
             ));
         }
         let definition = self.definition(server)?;
-        let start = launch::prepare(line, definition)?.action;
+        let start = prepare::prepare(line, definition)?.action;
         let mut notes = vec![
             "the arguments count as fitting the tool's schema, which only the running server tells"
                 .to_owned(),

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::audit::EventKind;
 use crate::clean;
 use crate::disk::settings::{self, Files};
-use crate::enforce::launch;
+use crate::enforce::prepare;
 use crate::grant::Network;
 use crate::request::{Approver, Entry, PinKind, Source, Trigger};
 
@@ -56,7 +56,7 @@ impl Workspace {
                 .map_or(0, |pin| pin.parts.len());
             let words = std::iter::once(definition.command().to_owned()).chain(definition.args());
             let mut unpinned = None;
-            let state = match launch::prepare(&line, definition) {
+            let state = match prepare::prepare(&line, definition) {
                 Err(error) => clean::line(&error.to_string(), 400),
                 Ok(prepared) => {
                     unpinned.clone_from(&prepared.view.unpinned);
@@ -177,6 +177,7 @@ impl Workspace {
         let server = session.start_definition(definition).await?;
         let found = (server.tools().len(), server.left_out());
         server.shutdown().await?;
+        session.end()?;
         Ok(found)
     }
 

@@ -72,20 +72,25 @@ impl Workspace {
             names: mode,
             start_timeout_ms: self.settings.start_timeout_ms(),
         };
-        let gateway = Gateway::new(line, client, settings, members, problems);
-        tokio::select! {
-            () = Arc::clone(&gateway).serve(inbox) => {}
-            () = ended_by_signal() => gateway.close().await,
-        }
-        all_recorded(&gateway)
+        let gateway = Gateway::new(Arc::clone(&line), client, settings, members, problems);
+        let why = tokio::select! {
+            () = Arc::clone(&gateway).serve(inbox) => "the client is gone",
+            () = ended_by_signal() => {
+                gateway.close().await;
+                "a signal"
+            }
+        };
+        line.point
+            .end(why)
+            .map_err(|e| Error::caused(ErrorKind::Audit, e.to_string(), e))?;
+        all_recorded(line.point.unwritten().count)
     }
 }
 
 /// A run whose log has gaps does not end well: what the missing records were for did not happen,
 /// or it is not known how it ended.
-fn all_recorded(gateway: &Gateway) -> Result<(), Error> {
-    let unwritten = gateway.line().point.unwritten();
-    match unwritten.count {
+fn all_recorded(unwritten: u64) -> Result<(), Error> {
+    match unwritten {
         0 => Ok(()),
         count => Err(Error::new(
             ErrorKind::Audit,

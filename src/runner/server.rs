@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
+use crate::audit::EventKind;
 use crate::clean;
 use crate::enforce::{Line, Server, Tool, call, reply, tools};
 use crate::grant::Confinement;
@@ -122,8 +123,18 @@ impl RunningServer {
     /// # Errors
     /// When its end cannot be put on record.
     pub async fn shutdown(self) -> Result<(), Error> {
-        let _ = self.server.shutdown().await;
-        Ok(())
+        let exit = self.server.shutdown().await.map(|exit| exit.to_string());
+        let noted = self.line.point.note(EventKind::Note {
+            name: "server-stopped".to_owned(),
+            details: json!({
+                "server": self.server.id().to_string(),
+                "started_by": self.server.started_by(),
+                "exit": exit,
+            }),
+        });
+        noted
+            .map(drop)
+            .map_err(|e| Error::caused(ErrorKind::Audit, e.to_string(), e))
     }
 
     /// Heeds what the server said since the last call: a changed tool list above all.

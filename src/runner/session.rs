@@ -61,6 +61,18 @@ impl Session {
         })
     }
 
+    /// Ends this run: its end goes on record, and the audit log is on the disk when this returns.
+    /// Dropping the last handle does the same, but can report no failure.
+    ///
+    /// # Errors
+    /// When the end cannot be recorded.
+    pub fn end(self) -> Result<(), Error> {
+        self.line
+            .point
+            .end("done")
+            .map_err(|e| Error::caused(ErrorKind::Audit, e.to_string(), e))
+    }
+
     /// Decides an action without carrying it out: for programs that act themselves. What the person
     /// would be shown is `asked`.
     ///

@@ -14,7 +14,8 @@ use crate::request::{Answer, Approver, Question, Reply};
 /// Puts a question to every attended channel at once.
 ///
 /// No channel, no valid reply within the limit, or too many questions waiting already: nobody
-/// answered, and the decision is a denial.
+/// answered, and the decision is a denial. So is a question that was dismissed on one channel while
+/// nobody watches the others: the person has seen it, and the caller must not wait for nobody.
 #[derive(Debug)]
 pub struct Broker {
     channels: Vec<Arc<dyn Approver>>,
@@ -29,6 +30,10 @@ impl Broker {
     /// How many questions wait at once unless [`Broker::with_waiting_max`] says otherwise. A person
     /// who is asked more than this answers without reading.
     pub const WAITING_MAX: usize = 32;
+
+    /// How long after a dismissal the other channels have to show that somebody watches: longer than
+    /// `creance approve --follow` takes to look again.
+    const DISMISSED: Duration = Duration::from_secs(2);
 
     /// A broker over these channels.
     #[must_use]
@@ -60,7 +65,7 @@ impl Broker {
             .channels
             .iter()
             .filter(|channel| channel.attended())
-            .map(|channel| channel.ask(question))
+            .map(|channel| (channel.as_ref(), channel.ask(question)))
             .collect();
         let first = first_valid(asks, question);
         tokio::time::timeout(self.limit, first).await.ok().flatten()
@@ -79,18 +84,44 @@ impl Approver for Broker {
 
 type Ask<'a> = Pin<Box<dyn Future<Output = Option<Reply>> + Send + 'a>>;
 
-async fn first_valid(mut asks: Vec<Ask<'_>>, question: &Question) -> Option<Reply> {
-    poll_fn(|context| poll_all(&mut asks, question, context)).await
+/// A channel with its answer to come.
+type Asked<'a> = (&'a dyn Approver, Ask<'a>);
+
+/// What the channels came to.
+enum Turn {
+    /// A reply that counts, or no channel is left.
+    Settled(Option<Reply>),
+    /// One ended without a reply, and others still wait.
+    Dismissed,
+}
+
+async fn first_valid(mut asks: Vec<Asked<'_>>, question: &Question) -> Option<Reply> {
+    let mut dismissed = false;
+    loop {
+        let turn = poll_fn(|context| poll_all(&mut asks, question, context));
+        tokio::select! {
+            turn = turn => match turn {
+                Turn::Settled(reply) => return reply,
+                Turn::Dismissed => dismissed = true,
+            },
+            () = tokio::time::sleep(Broker::DISMISSED), if dismissed => {
+                if !asks.iter().any(|(channel, _)| channel.watched()) {
+                    return None;
+                }
+            }
+        }
+    }
 }
 
 /// Polls every channel before it settles, so that of replies that arrive together a "no" wins.
 fn poll_all(
-    asks: &mut Vec<Ask<'_>>,
+    asks: &mut Vec<Asked<'_>>,
     question: &Question,
     context: &mut Context<'_>,
-) -> Poll<Option<Reply>> {
+) -> Poll<Turn> {
     let mut best: Option<Reply> = None;
-    asks.retain_mut(|ask| {
+    let before = asks.len();
+    asks.retain_mut(|(_, ask)| {
         let Poll::Ready(reply) = ask.as_mut().poll(context) else {
             return true;
         };
@@ -102,8 +133,9 @@ fn poll_all(
         false
     });
     match best {
-        Some(reply) => Poll::Ready(Some(reply)),
-        None if asks.is_empty() => Poll::Ready(None),
+        Some(reply) => Poll::Ready(Turn::Settled(Some(reply))),
+        None if asks.is_empty() => Poll::Ready(Turn::Settled(None)),
+        None if asks.len() < before => Poll::Ready(Turn::Dismissed),
         None => Poll::Pending,
     }
 }

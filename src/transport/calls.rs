@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, oneshot};
 
-use crate::protocol::json::{Json, MESSAGE_MAX, Object};
+use crate::protocol::json::{Json, MESSAGE_MAX, Number, Object};
 use crate::protocol::rpc::{Message, Notification, Request, Response};
 
 use super::error::CallError;
@@ -44,6 +44,25 @@ pub(crate) enum Progress {
         /// Who takes the parameters of the report. Runs between two messages: must not block.
         report: Report,
     },
+}
+
+impl Progress {
+    /// Reports, in Creance's own words, to the one who asked for reports.
+    pub(crate) fn say(&self, progress: f64, message: &str) {
+        let (Self::Report { token, report }, Some(number)) =
+            (self, Number::parse(&progress.to_string()))
+        else {
+            return;
+        };
+        let params = Json::object([
+            ("progressToken", token.clone()),
+            ("progress", number.into()),
+            ("message", message.into()),
+        ]);
+        if let Json::Object(params) = params {
+            (report.0)(params);
+        }
+    }
 }
 
 /// Takes the parameters of a progress report.

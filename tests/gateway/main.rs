@@ -11,6 +11,9 @@ mod cases;
 mod client;
 mod clients;
 mod decisions;
+mod kill;
+#[cfg(target_os = "linux")]
+mod processes;
 mod raw;
 mod real;
 mod servers;

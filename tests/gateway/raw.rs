@@ -2,10 +2,10 @@
 //! messages, order, and what stays open at the end.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -80,9 +80,14 @@ impl Raw {
     /// Waits for the answer to one request; everything else is kept in `unasked`.
     #[track_caller]
     pub(crate) fn answer(&mut self, id: u64) -> Value {
+        let answers =
+            |message: &Value| message["id"] == json!(id) && message.get("method").is_none();
+        if let Some(at) = self.unasked.iter().position(answers) {
+            return self.unasked.remove(at);
+        }
         loop {
             let message = self.next();
-            if message["id"] == json!(id) && message.get("method").is_none() {
+            if answers(&message) {
                 return message;
             }
             self.unasked.push(message);
@@ -111,6 +116,31 @@ impl Raw {
         let answer = self.request("initialize", &params);
         self.notify("notifications/initialized", &json!({}));
         answer
+    }
+
+    pub(crate) fn pid(&self) -> i32 {
+        i32::try_from(self.child.id()).unwrap()
+    }
+
+    /// Its output ends: nobody waits for it for ever.
+    #[track_caller]
+    pub(crate) fn hangs_up(&mut self, limit: Duration) {
+        let begun = Instant::now();
+        while self.lines.recv_timeout(limit).is_ok() {}
+        assert!(begun.elapsed() < limit, "its output stays open");
+    }
+
+    /// It ends by itself.
+    #[track_caller]
+    pub(crate) fn ends_within(&mut self, limit: Duration) -> ExitStatus {
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(begun.elapsed() < limit, "it does not end");
+            thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// The next message, if one comes within this time.

@@ -1,6 +1,9 @@
 //! `creance demo`: the whole product in one minute, with nothing but this binary.
 
+mod acts;
 mod attempts;
+mod player;
+mod row;
 mod scene;
 mod server;
 mod show;

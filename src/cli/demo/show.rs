@@ -1,118 +1,63 @@
-//! Plays the demonstration: what is tried, what happened, by which policy or guarantee.
+//! Plays the demonstration and shows it: what was tried, what happened, by which policy or guarantee.
 
-use std::future::Future;
-use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use creance::{
-    Answer, Approver, AuditLog, Channel, Error, ErrorKind, Guarantee, Question, Reply,
-    RunningServer, ServerSpec, Session, Tone, Trigger, Workspace, WorkspaceOptions,
+    Approver, AuditLog, Error, ErrorKind, Report, RunningServer, ServerSpec, Session, Tone,
+    Trigger, Workspace, WorkspaceOptions,
 };
-use serde::Serialize;
 use serde_json::json;
 
-use super::attempts::THROUGH;
-use super::scene::{Scene, absent};
+use super::acts::{self, Acts};
+use super::player::Player;
+use super::row::{Good, Row, first_line};
+use super::scene::Scene;
 use crate::cli::exit::{Exit, Outcome};
 use crate::cli::out;
 use crate::cli::paint::{Paint, Table};
+use crate::cli::signals;
 
-/// One row of the result.
-#[derive(Clone, Debug, Serialize)]
-struct Row {
-    tried: String,
-    happened: String,
-    by: String,
-    /// Whether it came out as it should.
-    good: bool,
+/// What came out.
+struct Played {
+    rows: Vec<Row>,
+    /// Policy let no server start in the sandbox of this machine.
+    refused: bool,
 }
 
-impl Row {
-    fn new(tried: &str, happened: impl Into<String>, by: impl Into<String>, good: Good) -> Self {
-        Self {
-            tried: tried.to_owned(),
-            happened: happened.into(),
-            by: by.into(),
-            good: good == Good::Yes,
-        }
-    }
-}
-
-/// Whether a row came out as it should.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Good {
-    Yes,
-    No,
-}
-
-impl From<bool> for Good {
-    fn from(good: bool) -> Self {
-        if good { Self::Yes } else { Self::No }
-    }
-}
-
-/// Answers the demonstration's questions, and says so.
-#[derive(Debug, Default)]
-struct Player {
-    asked: Mutex<Vec<String>>,
-}
-
-impl Player {
-    fn answer(&self, question: &Question) -> Reply {
-        let text = format!("asked: {}", question.asked.title);
-        // A tool list that changed behind the user's back is refused; everything else is agreed to.
-        let answer = if question.action == "server.tools" {
-            Answer::None
-        } else {
-            Answer::Once
-        };
-        let said = format!("{text} The demo answers: {}.", answer.word());
-        out::note(&said);
-        self.asked
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(said);
-        Reply {
-            answer,
-            scope: 0,
-            channel: Channel::Demo,
-        }
-    }
-
-    fn count(&self) -> usize {
-        self.asked
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .len()
-    }
-}
-
-impl Approver for Player {
-    fn ask<'a>(
-        &'a self,
-        question: &'a Question,
-    ) -> Pin<Box<dyn Future<Output = Option<Reply>> + Send + 'a>> {
-        Box::pin(std::future::ready(Some(self.answer(question))))
-    }
-
-    fn attended(&self) -> bool {
-        true
-    }
-}
-
+/// Plays. An interrupt ends it early; the stage goes either way.
 pub(super) async fn run(json: bool) -> Outcome {
+    tokio::select! {
+        outcome = play(json) => outcome,
+        signal = signals::ending() => Ok(Exit::Code(signals::code(signal))),
+    }
+}
+
+async fn play(json: bool) -> Outcome {
     let scene = Scene::build().map_err(|e| io("the stage", &e))?;
     let options = WorkspaceOptions::apart(scene.home(), scene.project());
     let workspace = Workspace::open_with(&options)?;
-    let player = Arc::new(Player::default());
-    let session = workspace.session(Arc::clone(&player) as Arc<dyn Approver>, Trigger::Agent)?;
+    let player: Arc<dyn Approver> = Arc::new(Player);
+    let session = workspace.session(player, Trigger::Agent)?;
     out::note("starting a small MCP server of the demonstration's own in the sandbox");
-    let (rows, weakened) = match start(&session).await {
-        Ok(server) => (play(&scene, &server, &player).await?, weak(&server)),
-        Err(error) if error.kind() == ErrorKind::Denied => (vec![refused(&error)], Vec::new()),
+    let played = match start(&session).await {
+        Ok(server) => {
+            let acts = Acts {
+                scene: &scene,
+                workspace: &workspace,
+                server: &server,
+            };
+            let rows = acts.play().await?;
+            server.shutdown().await?;
+            Played {
+                rows,
+                refused: false,
+            }
+        }
+        Err(error) if error.is_denied() => refused(&scene, &error),
         Err(error) => return Err(error),
     };
-    finish(&workspace, rows, &weakened, json)
+    session.end()?;
+    finish(&workspace, &played, json)
 }
 
 fn io(what: &str, error: &std::io::Error) -> Error {
@@ -129,213 +74,75 @@ async fn start(session: &Session) -> Result<RunningServer, Error> {
     session.start(spec).await
 }
 
-/// The machine offers only a weakened sandbox, and policy refused to start in it.
-fn refused(error: &Error) -> Row {
-    Row::new(
-        "start a server in the sandbox of this machine",
-        format!("not started: {error}"),
-        "builtin policy on a weakened sandbox",
-        Good::Yes,
-    )
-}
-
-/// Guarantees that do not hold fully here, each with its level.
-fn weak(server: &RunningServer) -> Vec<String> {
-    let confinement = server.confinement();
-    [
-        Guarantee::Writes,
-        Guarantee::ProtectedPaths,
-        Guarantee::Secrets,
-        Guarantee::Network,
-        Guarantee::Limits,
-        Guarantee::TreeKill,
-    ]
-    .into_iter()
-    .filter(|guarantee| !confinement.enforces(*guarantee))
-    .map(|guarantee| format!("{} {}", guarantee.name(), confinement.level(guarantee)))
-    .collect()
-}
-
-async fn play(scene: &Scene, server: &RunningServer, player: &Player) -> Result<Vec<Row>, Error> {
-    let mut rows = vec![
-        allowed(server).await,
-        asked(server, player).await,
-        forbidden(server).await,
-    ];
-    rows.push(rug_pull(server).await?);
-    rows.extend(attacks(scene, server).await);
-    Ok(rows)
-}
-
-async fn allowed(server: &RunningServer) -> Row {
-    let reply = server.call("note_add", json!({"text": "hello"})).await;
-    let (happened, good) = match reply {
-        Ok(reply) => (format!("done: {}", reply.text()), Good::Yes),
-        Err(error) => (first_line(&error), Good::No),
-    };
-    Row::new(
-        "call note_add",
-        happened,
-        "policy user/demo/add-notes",
-        good,
-    )
-}
-
-async fn asked(server: &RunningServer, player: &Player) -> Row {
-    let before = player.count();
-    let reply = server.call("note_publish", json!({})).await;
-    let was_asked = player.count() > before;
-    let (happened, good) = match reply {
-        Ok(reply) if was_asked => (format!("asked, then done: {}", reply.text()), Good::Yes),
-        Ok(_) => ("done without a question".to_owned(), Good::No),
-        Err(error) => (first_line(&error), Good::No),
-    };
-    Row::new(
-        "call note_publish",
-        happened,
-        "policy builtin/defaults/ask",
-        good,
-    )
-}
-
-async fn forbidden(server: &RunningServer) -> Row {
-    let (happened, by, good) = match server.call("note_delete", json!({})).await {
-        Ok(_) => ("done".to_owned(), String::new(), Good::No),
-        Err(error) => (
-            first_line(&error),
-            policies(&error),
-            error.is_denied().into(),
-        ),
-    };
-    Row::new("call note_delete", happened, by, good)
-}
-
-async fn rug_pull(server: &RunningServer) -> Result<Row, Error> {
-    server.call("turn", json!({})).await?;
-    let tried = "call a tool whose description changed since it was agreed to";
-    Ok(match server.call("note_add", json!({"text": "x"})).await {
-        Ok(_) => Row::new(tried, "done", "", Good::No),
-        Err(error) => Row::new(tried, first_line(&error), "pin of the tool list", Good::Yes),
-    })
-}
-
-async fn attacks(scene: &Scene, server: &RunningServer) -> Vec<Row> {
-    let text = |path: std::path::PathBuf| path.to_string_lossy().into_owned();
-    let mut rows = Vec::new();
-    let (happened, good) = attempt(server, "write", &text(scene.outside())).await;
-    let good = good && absent(&scene.outside());
-    rows.push(Row::new(
-        "write a file outside the project",
-        happened,
-        "guarantee writes",
-        good.into(),
-    ));
-    let (happened, good) = attempt(server, "hook-by-rename", &text(scene.project())).await;
-    let good = good && absent(&scene.hook());
-    rows.push(Row::new(
-        "plant a git hook, also by renaming .git",
-        happened,
-        "guarantee protected-paths",
-        good.into(),
-    ));
-    let (happened, good) = attempt(server, "read", &text(scene.secret())).await;
-    rows.push(Row::new(
-        "read ~/.ssh/id_ed25519",
-        happened,
-        "guarantee secrets",
-        good.into(),
-    ));
-    let (happened, good) = attempt(server, "connect", scene.address()).await;
-    let good = good && scene.connections() == 0;
-    rows.push(Row::new(
-        "connect out",
-        happened,
-        "guarantee network",
-        good.into(),
-    ));
-    let (happened, good) = attempt(server, "fork-bomb", "").await;
-    rows.push(Row::new(
-        "fork bomb",
-        happened,
-        "guarantee limits",
-        good.into(),
-    ));
-    rows
-}
-
-/// What the hostile tool says that it got, and whether it was stopped.
-async fn attempt(server: &RunningServer, what: &str, on: &str) -> (String, bool) {
-    match server
-        .call("attempt", json!({"what": what, "on": on}))
-        .await
-    {
-        Ok(reply) => {
-            let text = reply.text();
-            let stopped = !text.starts_with(THROUGH);
-            (text, stopped)
-        }
-        Err(error) => (first_line(&error), false),
+/// Right where the sandbox of this machine is too weak, and nowhere else.
+fn refused(scene: &Scene, error: &Error) -> Played {
+    let machine = creance::examine();
+    let policies = error.denial().map(|denial| {
+        let names = denial.policies().iter().map(|b| b.policy.as_str());
+        names.collect::<Vec<_>>().join(", ")
+    });
+    let mut rows = vec![Row::new(
+        "start a server",
+        first_line(error),
+        policies.unwrap_or_default(),
+        Good::from(!machine.ok()),
+    )];
+    rows.extend(acts::not_tried(scene, &machine.confinement));
+    Played {
+        rows,
+        refused: true,
     }
 }
 
-fn first_line(error: &Error) -> String {
-    error
-        .to_string()
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .to_owned()
-}
-
-fn policies(error: &Error) -> String {
-    let Some(denial) = error.denial() else {
-        return String::new();
-    };
-    let names: Vec<&str> = denial
-        .policies()
-        .iter()
-        .map(|p| p.policy.as_str())
-        .collect();
-    format!("policy {}", names.join(", "))
-}
-
-fn finish(workspace: &Workspace, rows: Vec<Row>, weakened: &[String], json: bool) -> Outcome {
+fn finish(workspace: &Workspace, played: &Played, json: bool) -> Outcome {
     let report = AuditLog::verify(workspace.audit_log(), None)
         .map_err(|e| Error::message(ErrorKind::Audit, &e.to_string()))?;
-    let good = rows.iter().all(|row| row.good) && report.ok;
+    let stopped = played.rows.iter().all(|row| row.good) && report.ok;
+    // What runs in a weakened sandbox is not held, even if this server did not get through.
+    let weakened = played.rows.iter().any(|row| row.weakened.is_some());
+    let held = stopped && (played.refused || !weakened);
     if json {
         out::json(&json!({
-            "rows": rows,
-            "weakened": weakened,
+            "rows": played.rows,
+            "refused": played.refused,
             "audit": report,
-            "held": good,
+            "held": held,
         }));
     } else {
-        let paint = Paint::for_stdout();
-        let mut table = Table::new(["tried", "what happened", "by"]);
-        for row in &rows {
-            let tone = if row.good { Tone::Plain } else { Tone::Warning };
-            table.row([
-                (tone, row.tried.as_str()),
-                (tone, row.happened.as_str()),
-                (Tone::Quiet, row.by.as_str()),
-            ]);
-        }
-        out::line("");
-        out::line(paint.text(&table.lines(paint.width)).trim_end());
-        out::line("");
-        for weak in weakened {
-            out::line(&format!(
-                "weakened on this machine: {weak} (`creance doctor` says why)"
-            ));
-        }
-        out::line(report.to_string().trim_end());
-        let verdict = if good {
-            "nothing got through"
-        } else {
-            "SOMETHING GOT THROUGH"
+        table(&played.rows);
+        let verdict = match (played.refused, stopped, held) {
+            (true, _, true) => "policy refuses to start a server in this sandbox",
+            (_, false, _) => "SOMETHING GOT THROUGH",
+            (_, true, false) => "nothing got through, but the sandbox of this machine is WEAKENED",
+            (_, true, true) => "nothing got through",
         };
-        out::line(verdict);
+        close(&played.rows, &report, verdict);
     }
-    Ok(if good { Exit::Done } else { Exit::Failed })
+    Ok(if held { Exit::Done } else { Exit::Failed })
+}
+
+fn table(rows: &[Row]) {
+    let paint = Paint::for_stdout();
+    let mut table = Table::new(["tried", "what happened", "by"]);
+    for row in rows {
+        let tone = if row.good { Tone::Plain } else { Tone::Warning };
+        table.row([
+            (tone, row.tried.as_str()),
+            (tone, row.happened.as_str()),
+            (Tone::Quiet, row.by.as_str()),
+        ]);
+    }
+    out::line("");
+    out::line(paint.text(&table.lines(paint.width)).trim_end());
+    out::line("");
+}
+
+fn close(rows: &[Row], report: &Report, verdict: &str) {
+    for row in rows {
+        if let Some(why) = &row.weakened {
+            out::line(&format!("weakened here: {}: {why}", row.tried));
+        }
+    }
+    out::line(&format!("audit log: {}", report.to_string().trim_end()));
+    out::line(verdict);
 }

@@ -14,6 +14,10 @@ use super::hash::{self, Hashed};
 pub(crate) struct Artefact {
     /// The program file, links followed.
     pub(crate) program: PathBuf,
+    /// The name that the program is given.
+    pub(crate) name: String,
+    /// Its arguments: those of the command, unless something is started without its starter.
+    pub(crate) args: Vec<String>,
     /// Digest of all parts.
     pub(crate) digest: Option<Digest>,
     /// The digest of each part: `program`, `interpreter`, `script`, `package`, `package-lock.json`, …
@@ -30,9 +34,11 @@ pub(crate) struct Artefact {
 }
 
 impl Artefact {
-    pub(super) fn new(program: PathBuf) -> Self {
+    pub(super) fn new(program: PathBuf, name: &str, args: Vec<String>) -> Self {
         Self {
             program,
+            name: name.to_owned(),
+            args,
             digest: None,
             parts: BTreeMap::new(),
             stamps: Vec::new(),

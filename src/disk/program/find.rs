@@ -4,7 +4,8 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::config::{Code, Started, started};
+use crate::config::{Code, Package, Started, started};
+use crate::grant::Network;
 use crate::request::RunnerKind;
 
 use super::artefact::{Artefact, ProgramError, shown};
@@ -25,6 +26,10 @@ pub(crate) struct Wanted<'a> {
     pub(crate) home: &'a Path,
     /// The project's root.
     pub(crate) project: Option<&'a Path>,
+    /// The caches of npm that the process can read, the one it writes first.
+    pub(crate) npm_caches: &'a [PathBuf],
+    /// The network that the process will have.
+    pub(crate) network: Network,
 }
 
 /// Finds and hashes what a command runs.
@@ -32,13 +37,16 @@ pub(crate) struct Wanted<'a> {
 /// # Errors
 /// When there is no such program, it cannot be executed or not be read.
 pub(crate) fn find(wanted: &Wanted<'_>) -> Result<Artefact, ProgramError> {
+    let line = started(wanted.command, wanted.args);
+    if let Some(artefact) = wanted.without_npx(&line) {
+        return Ok(artefact);
+    }
     let found = search::program(wanted.command, wanted.cwd, wanted.path)?;
     let program = fs::canonicalize(&found).map_err(|cause| ProgramError {
         command: wanted.command.to_owned(),
         why: format!("cannot be resolved: {cause}"),
     })?;
-    let mut artefact = Artefact::new(program);
-    let line = started(wanted.command, wanted.args);
+    let mut artefact = Artefact::new(program, wanted.command, wanted.args.to_vec());
     let mut interpreter = found.clone();
     wanted.executable(&mut artefact, "program", &found);
     if line.program != wanted.command {
@@ -55,6 +63,31 @@ pub(crate) fn find(wanted: &Wanted<'_>) -> Result<Artefact, ProgramError> {
 }
 
 impl Wanted<'_> {
+    /// `npx PACKAGE` where the package is there and npx would not look for a newer one: node starts
+    /// it at once. npx itself would write to its cache and ask the registry before it starts what is
+    /// there already, so it needs rights that the package does not; and what was hashed is what runs.
+    fn without_npx(&self, line: &Started) -> Option<Artefact> {
+        let package = line.package.as_ref()?;
+        let is_npx = line.wrappers.is_empty() && line.program.rsplit('/').next() == Some("npx");
+        if !is_npx || !(package.pinned || self.network == Network::None) {
+            return None;
+        }
+        let spec = spec(package);
+        if node::local(&spec, self.cwd).is_some() {
+            return None;
+        }
+        let rest = node::behind(self.args, &spec)?;
+        let folder = node::cached(&spec, self.npm_caches)?;
+        let script = node::start_file(&folder, package.name.as_str())?;
+        let found = search::program("node", self.cwd, self.path).ok()?;
+        let program = fs::canonicalize(&found).ok()?;
+        let args = std::iter::once(script.to_str()?.to_owned()).chain(rest.iter().cloned());
+        let mut artefact = Artefact::new(program, "node", args.collect());
+        self.executable(&mut artefact, "program", &found);
+        node::add_cached(&mut artefact, &folder, &spec);
+        Some(artefact.finish())
+    }
+
     /// Adds a file that the system executes; for a script also its interpreter and package.
     fn executable(&self, artefact: &mut Artefact, part: &str, file: &Path) {
         self.attention(artefact, file);
@@ -147,12 +180,7 @@ impl Wanted<'_> {
         match (line.runner, &line.package) {
             (RunnerKind::Binary | RunnerKind::Remote, _) => {}
             (RunnerKind::Npx, Some(package)) if is_npm(&line.program) => {
-                let spec = node::Spec {
-                    name: &package.name,
-                    version: &package.version,
-                    pinned: package.pinned,
-                };
-                node::npx(artefact, &spec, self.cwd, &self.home.join(".npm"));
+                node::npx(artefact, &spec(package), self.cwd, self.npm_caches);
             }
             (RunnerKind::Npx | RunnerKind::Uvx | RunnerKind::Pipx, _) => artefact.leave_out(format!(
                 "`{program}` fetches or builds the package when it starts; install it and name its program to pin it"
@@ -200,6 +228,14 @@ impl Wanted<'_> {
             .into_iter()
             .flatten()
             .collect()
+    }
+}
+
+fn spec(package: &Package) -> node::Spec<'_> {
+    node::Spec {
+        name: &package.name,
+        version: &package.version,
+        pinned: package.pinned,
     }
 }
 

@@ -38,6 +38,7 @@ const ENDINGS: &[&str] = &[
 ];
 
 const DESCRIPTION_MAX: u64 = 1 << 20;
+const SCRIPT_MAX: u64 = 16 << 20;
 const UP_MAX: usize = 32;
 
 /// The file that Node takes for a script argument.
@@ -133,13 +134,8 @@ fn ancestors(file: &Path, stop: &[&Path]) -> Vec<PathBuf> {
 
 /// Adds the package that `npx NAME` runs: the one installed at the working folder, as npx prefers
 /// it, else the one in npm's cache.
-pub(super) fn npx(artefact: &mut Artefact, package: &Spec<'_>, cwd: &Path, cache: &Path) {
-    let local = cwd
-        .ancestors()
-        .take(UP_MAX)
-        .map(|folder| folder.join("node_modules").join(package.name))
-        .find(|folder| folder.join("package.json").is_file());
-    if let Some(folder) = local {
+pub(super) fn npx(artefact: &mut Artefact, package: &Spec<'_>, cwd: &Path, caches: &[PathBuf]) {
+    if let Some(folder) = local(package, cwd) {
         artefact.project_local = true;
         artefact.warn(format!(
             "npx takes {}, which is installed in the working folder, and not the registry's",
@@ -148,22 +144,80 @@ pub(super) fn npx(artefact: &mut Artefact, package: &Spec<'_>, cwd: &Path, cache
         surroundings(artefact, &folder.join("package.json"), &[]);
         return;
     }
-    let Some(folder) = cached(package, &cache.join("_npx")) else {
+    let Some(folder) = cached(package, caches) else {
         artefact.leave_out(format!(
             "npx downloads `{}` at the start, because it is not in its cache; run it once, or install the package and name its program",
             package.name.escape_debug()
         ));
         return;
     };
-    let modules = folder.join("node_modules");
-    artefact.add_file("npx lock", &modules.join(".package-lock.json"));
-    add_package(artefact, &modules.join(package.name));
+    add_cached(artefact, &folder, package);
     if !package.pinned {
         artefact.warn(
             "npx may fetch a newer version when it has the network; write an exact version"
                 .to_owned(),
         );
     }
+}
+
+/// Adds a package in npx's cache, with the lock file of all it depends on.
+pub(super) fn add_cached(artefact: &mut Artefact, folder: &Path, package: &Spec<'_>) {
+    let modules = folder.join("node_modules");
+    artefact.add_file("npx lock", &modules.join(".package-lock.json"));
+    add_package(artefact, &modules.join(package.name));
+}
+
+/// The package as it is installed at the working folder or above it.
+pub(super) fn local(package: &Spec<'_>, cwd: &Path) -> Option<PathBuf> {
+    cwd.ancestors()
+        .take(UP_MAX)
+        .map(|folder| folder.join("node_modules").join(package.name))
+        .find(|folder| folder.join("package.json").is_file())
+}
+
+/// What stands behind the package on the command line of npx, when nothing before it changes what
+/// is started from the cache.
+pub(super) fn behind<'a>(args: &'a [String], package: &Spec<'_>) -> Option<&'a [String]> {
+    const IDLE: &[&str] = &[
+        "-y",
+        "--yes",
+        "-q",
+        "--quiet",
+        "--silent",
+        "--offline",
+        "--prefer-offline",
+        "--",
+    ];
+    let at = args
+        .iter()
+        .position(|word| !IDLE.contains(&word.as_str()))?;
+    (*args.get(at)? == package.text()).then(|| args.get(at + 1..))?
+}
+
+/// The script that npx starts for a package: its only program, or the one of the package's name.
+/// Only a script of plain node, as nothing else may be put in its place.
+pub(super) fn start_file(folder: &Path, name: &str) -> Option<PathBuf> {
+    const PLAIN: &[&str] = &["#!/usr/bin/env node", "#!/usr/bin/node"];
+    let package = fs::canonicalize(folder.join("node_modules").join(name)).ok()?;
+    let text = hash::small_text(&package.join("package.json"), DESCRIPTION_MAX)?;
+    let description: Value = serde_json::from_str(&text).ok()?;
+    let file = match description.get("bin")? {
+        Value::String(file) => file,
+        Value::Object(programs) => {
+            let own = name.rsplit('/').next().unwrap_or(name);
+            let mut files: Vec<&str> = programs.values().filter_map(Value::as_str).collect();
+            files.dedup();
+            match files.as_slice() {
+                [only] => only,
+                _ => programs.get(own)?.as_str()?,
+            }
+        }
+        _ => return None,
+    };
+    let file = fs::canonicalize(package.join(file)).ok()?;
+    let script = hash::small_text(&file, SCRIPT_MAX)?;
+    let plain = PLAIN.contains(&script.lines().next()?.trim_end());
+    (file.starts_with(&package) && plain).then_some(file)
 }
 
 /// A package as it is asked for.
@@ -174,23 +228,35 @@ pub(super) struct Spec<'a> {
     pub(super) pinned: bool,
 }
 
-/// The folder of the cache that was made for just this package. npm notes the packages asked for.
-fn cached(package: &Spec<'_>, cache: &Path) -> Option<PathBuf> {
-    const FOLDERS_MAX: usize = 1_000;
+impl Spec<'_> {
+    /// As it is written.
+    fn text(&self) -> String {
+        match self.version {
+            "" => self.name.to_owned(),
+            version => format!("{}@{version}", self.name),
+        }
+    }
+}
+
+/// The folder of the caches that was made for just this package. npm notes the packages asked for.
+pub(super) fn cached(package: &Spec<'_>, caches: &[PathBuf]) -> Option<PathBuf> {
     if Path::new(package.name).is_absolute() || package.name.split('/').any(|part| part == "..") {
         return None;
     }
-    let wanted = match package.version {
-        "" => package.name.to_owned(),
-        version => format!("{}@{version}", package.name),
-    };
+    let wanted = package.text();
+    let in_cache = |cache: &PathBuf| cached_in(&cache.join("_npx"), package.name, &wanted);
+    caches.iter().find_map(in_cache)
+}
+
+fn cached_in(cache: &Path, name: &str, wanted: &str) -> Option<PathBuf> {
+    const FOLDERS_MAX: usize = 1_000;
     let entries = fs::read_dir(cache).ok()?.take(FOLDERS_MAX);
     let mut folders: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     folders.sort();
     folders.into_iter().find(|folder| {
-        let installed = folder.join("node_modules").join(package.name);
+        let installed = folder.join("node_modules").join(name);
         installed.join("package.json").is_file()
-            && asked_for(folder).is_some_and(|a| a == [wanted.as_str()])
+            && asked_for(folder).is_some_and(|asked| asked == [wanted])
     })
 }
 

@@ -5,6 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use super::*;
+use crate::grant::Network;
 
 /// A home, a folder of programs and a project in a temporary folder.
 struct World {
@@ -49,6 +50,8 @@ impl World {
             path: &path,
             home: &self.path("home"),
             project: Some(&self.path("p")),
+            npm_caches: &[self.path("private/npm"), self.path("home/.npm")],
+            network: Network::None,
         })
     }
 
@@ -165,9 +168,65 @@ fn npx_is_pinned_from_a_warm_cache() {
     world.check_pins("npx -y srv@1.2.3 /data", &files);
     world.check_unpinned("npx -y srv", "not in its cache");
     world.check_unpinned("npx -y ../../../x", "not in its cache");
+    assert_eq!(world.find("npx -y srv@1.2.3 /data").name, "npx");
     world.write("p/node_modules/srv/package.json", "{}");
     let local = world.find("npx -y srv@1.2.3");
     assert!(local.project_local && local.warnings[0].contains("installed in the working folder"));
+}
+
+/// npx writes to its cache and asks the registry even about what is there: node starts it instead.
+#[test]
+fn a_cached_package_starts_without_npx() {
+    let world = World::new();
+    let install = |cache: &str, asked: &str, bin: &str, script: &str| {
+        let write =
+            |name: &str, text: &str| world.write(&format!("{cache}/_npx/0123/{name}"), text);
+        write(
+            "package.json",
+            &format!(r#"{{"_npx": {{"packages": ["{asked}"]}}}}"#),
+        );
+        write("node_modules/.package-lock.json", "{}");
+        write("node_modules/@s/srv/package.json", bin);
+        write("node_modules/@s/srv/run.js", script);
+    };
+    let script = "#!/usr/bin/env node\nrun()";
+    let one = r#"{"bin": {"any": "run.js"}}"#;
+    install("home/.npm", "@s/srv@1.2.3", one, script);
+    let home = "home/.npm/_npx/0123/node_modules/@s/srv/run.js";
+    let line = "npx -y @s/srv@1.2.3 --x -y";
+    world.check_pins(line, &["bin/node", home]);
+    let found = world.find(line);
+    assert_eq!(
+        (found.program, found.name),
+        (world.path("bin/node"), "node".to_owned())
+    );
+    assert_eq!(
+        found.args,
+        [&*world.path(home).display().to_string(), "--x", "-y"]
+    );
+    // The private cache is what npx would take once it is there.
+    install("private/npm", "@s/srv@1.2.3", one, script);
+    let private = world.path("private/npm/_npx/0123/node_modules/@s/srv/run.js");
+    assert_eq!(world.find(line).args[0], private.display().to_string());
+    let several = r#"{"bin": {"any": "package.json", "srv": "./run.js"}}"#;
+    install("private/npm", "@s/srv@1.2.3", several, script);
+    assert_eq!(world.find(line).args[0], private.display().to_string());
+    for (bin, script) in [
+        (r#"{"bin": {"a": "run.js", "b": "package.json"}}"#, script),
+        (r#"{"bin": "../../.package-lock.json"}"#, script),
+        (one, "#!/usr/bin/env -S node --flag\nrun()"),
+        (one, "#!/bin/sh\nrun"),
+    ] {
+        install("private/npm", "@s/srv@1.2.3", bin, script);
+        assert_eq!(world.find(line).name, "npx", "{bin} {script}");
+    }
+    for other in [
+        "npx -p other @s/srv@1.2.3",
+        "npx -c x @s/srv@1.2.3",
+        "env A=1 npx -y @s/srv@1.2.3",
+    ] {
+        assert_ne!(world.find(other).name, "node", "{other}");
+    }
 }
 
 #[test]

@@ -74,6 +74,11 @@ pub(crate) fn plan_with(
         .iter()
         .find(|offer| offer.failure.is_none())
         .map_or(Backend::None, |offer| offer.backend);
+    let backend = match backend {
+        // The same without birdcage; whatever it needs of a machine, the other needs too.
+        Backend::LinuxL3 if takes_tmp(grant) => Backend::LinuxNs,
+        other => other,
+    };
     Ok(Plan {
         backend,
         launch: launch.clone(),
@@ -87,6 +92,15 @@ pub(crate) fn plan_with(
         terminal: grant.terminal,
         confinement: confinement(backend, grant, offers),
     })
+}
+
+/// Whether the machine's own `/tmp` is granted, where birdcage would leave its folder.
+fn takes_tmp(grant: &Grant) -> bool {
+    let granted = grant.read.iter().chain(&grant.write).chain(&grant.temp);
+    let cage = Path::new("/tmp/birdcage-root");
+    granted
+        .filter(|path| path.parent().is_some())
+        .any(|path| cage.starts_with(path) || path.starts_with(cage))
 }
 
 fn environment(grant: &Grant) -> Environment {

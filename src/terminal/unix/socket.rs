@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::io::BufReader;
 use tokio::net::{UnixListener, UnixStream};
@@ -93,6 +93,11 @@ impl Approver for ApprovalSocket {
     fn attended(&self) -> bool {
         true
     }
+
+    fn watched(&self) -> bool {
+        let looked = self.board.lock().looked;
+        looked.is_some_and(|at| at.elapsed() < WATCHED)
+    }
 }
 
 /// All questions that wait in this process.
@@ -103,6 +108,8 @@ struct Board(Mutex<State>);
 struct State {
     waiting: BTreeMap<String, Entry>,
     listening: Option<Listening>,
+    /// When an approver last read the questions.
+    looked: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -137,7 +144,8 @@ impl Board {
     }
 
     fn lines(&self) -> Vec<Arc<[u8]>> {
-        let state = self.lock();
+        let mut state = self.lock();
+        state.looked = Some(Instant::now());
         state
             .waiting
             .values()
@@ -216,6 +224,8 @@ impl Drop for Listening {
     }
 }
 
+/// How long after its last look an approver counts as watching; it looks twice a second.
+const WATCHED: Duration = Duration::from_secs(3);
 const CONNECTIONS_MAX: usize = 16;
 /// How long a connected approver may stay silent.
 const SILENCE_MAX: Duration = Duration::from_secs(5);

@@ -32,13 +32,18 @@ fn kept(desk: &Desk, calls: &[Value]) -> String {
         let name = call["name"].as_str().unwrap();
         let arguments = call["arguments"].to_string();
         kept += &run(desk, &["dry-run", "call", "demo", name, &arguments]);
-        kept += &run(desk, &["dry-run", "--json", "call", "demo", name, &arguments]);
+        kept += &run(
+            desk,
+            &["dry-run", "--json", "call", "demo", name, &arguments],
+        );
     }
     kept + &run(desk, &["dry-run", "--json"])
 }
 
 fn calls(case: &str) -> Vec<Value> {
-    case.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    case.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 /// Plays the calls twice: each permitted by a person, then each denied. Gives what was kept.
@@ -93,7 +98,11 @@ fn aud_01_no_secret_is_kept_or_said() {
     for n in 1..=13 {
         let secret = format!("FAKE-SECRET-{n:02}");
         let leak = kept.find(&secret).map(|at| {
-            let from = kept[..at].char_indices().rev().nth(200).map_or(0, |(at, _)| at);
+            let from = kept[..at]
+                .char_indices()
+                .rev()
+                .nth(200)
+                .map_or(0, |(at, _)| at);
             &kept[from..at + secret.len()]
         });
         assert_eq!(leak, None);
@@ -111,9 +120,19 @@ fn aud_03_known_shapes_go_and_look_alikes_stay() {
     let Some(kept) = played("aud_03", &calls) else {
         return;
     };
-    for secret in ["AKIAFAKEFAKE", "ghp_FFFF", "eyJhbGci", "4111 1111", "QUtJQUZBS0"] {
+    for secret in [
+        "AKIAFAKEFAKE",
+        "ghp_FFFF",
+        "eyJhbGci",
+        "4111 1111",
+        "QUtJQUZBS0",
+    ] {
         let leak = kept.find(secret).map(|at| {
-            let from = kept[..at].char_indices().rev().nth(200).map_or(0, |(at, _)| at);
+            let from = kept[..at]
+                .char_indices()
+                .rev()
+                .nth(200)
+                .map_or(0, |(at, _)| at);
             &kept[from..at + secret.len()]
         });
         assert_eq!(leak, None, "{secret}");
@@ -125,7 +144,9 @@ fn aud_04_one_event_is_one_line() {
     let Some(mut desk) = Desk::new("aud_04") else {
         return;
     };
-    let lines: Vec<&str> = include_str!("../../cases/AUD-04.calls.jsonl").lines().collect();
+    let lines: Vec<&str> = include_str!("../../cases/AUD-04.calls.jsonl")
+        .lines()
+        .collect();
     let odd: Value = serde_json::from_str(lines[0]).unwrap();
     let odd = odd["name"].as_str().unwrap();
     let server = desk.plays("demo", &script(&json!([tool("t"), tool(odd)])));
@@ -140,11 +161,23 @@ fn aud_04_one_event_is_one_line() {
     desk.wait_for("demo__t");
     let names = desk.tools();
     let odd = names.iter().map(|tool| tool["name"].as_str().unwrap());
-    let odd = odd.filter(|name| name.starts_with("demo__t_")).next().unwrap().to_owned();
+    let odd = odd
+        .filter(|name| name.starts_with("demo__t_"))
+        .next()
+        .unwrap()
+        .to_owned();
     for (line, id) in lines.iter().zip(100..) {
-        let exposed = if line.contains("{\"name\":\"t\\n") { &odd } else { "demo__t" };
+        let exposed = if line.contains("{\"name\":\"t\\n") {
+            &odd
+        } else {
+            "demo__t"
+        };
         // As it came, lone surrogate and all.
-        let arguments = line.split_once("\"arguments\":").unwrap().1.trim_end_matches('}');
+        let arguments = line
+            .split_once("\"arguments\":")
+            .unwrap()
+            .1
+            .trim_end_matches('}');
         let arguments = format!("{arguments}{}", "}");
         let call = format!(
             "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"{exposed}\",\"arguments\":{arguments}}}}}"
@@ -177,7 +210,10 @@ fn aud_04_one_event_is_one_line() {
     assert!(!log.iter().any(|byte| *byte < 0x20 && *byte != b'\n'));
     let shown = run(&desk, &["audit", "show"]);
     assert_eq!(shown.lines().count(), records.len(), "{shown}");
-    assert!(!shown.contains(|c: char| c.is_control() && c != '\n'), "{shown:?}");
+    assert!(
+        !shown.contains(|c: char| c.is_control() && c != '\n'),
+        "{shown:?}"
+    );
     desk.stage.audit_verifies();
 }
 

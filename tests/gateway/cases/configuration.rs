@@ -24,10 +24,15 @@ fn mcp_09_documented_forms_expand_once_and_a_missing_variable_costs_one_server()
          json.dump(seen, open('case/seen.json', 'w'))\n\
          sys.argv = ['x', 'case/demo.jsonl']\nexec(open('case/fake_server.py').read())\n",
     );
-    let made = Command::new("chmod").arg("755").arg(tools.join("run")).status();
+    let made = Command::new("chmod")
+        .arg("755")
+        .arg(tools.join("run"))
+        .status();
     assert!(made.unwrap().success());
-    desk.stage
-        .write("home/project/.mcp.json", include_str!("../../cases/MCP-09.mcp.json"));
+    desk.stage.write(
+        "home/project/.mcp.json",
+        include_str!("../../cases/MCP-09.mcp.json"),
+    );
     desk.stage.policy(PERMIT_ALL);
     desk.say("Start the MCP server project/a?", "once");
     let mut command = desk.stage.creance(&["serve"]);
@@ -43,16 +48,28 @@ fn mcp_09_documented_forms_expand_once_and_a_missing_variable_costs_one_server()
     assert_eq!(seen["args"], want["a"]["args"]);
     assert_eq!(seen["env"], want["a"]["env"]);
     let status = desk.status();
-    assert!(status.contains("mcpServers.b.env.KEY") && status.contains("NOT_SET"), "{status}");
+    assert!(
+        status.contains("mcpServers.b.env.KEY") && status.contains("NOT_SET"),
+        "{status}"
+    );
     let asked = desk.asked.join("");
     desk.close();
     for said in [status, asked, desk.stderr()] {
         assert!(!said.contains("s3cr3t"), "{said}");
     }
-    let output = desk.stage.creance(&["config", "check"]).env("TOKEN", TOKEN).output().unwrap();
+    let output = desk
+        .stage
+        .creance(&["config", "check"])
+        .env("TOKEN", TOKEN)
+        .output()
+        .unwrap();
     assert!(!output.status.success());
     assert!(!String::from_utf8_lossy(&output.stdout).contains("s3cr3t"));
-    let log = desk.records().iter().map(Value::to_string).collect::<String>();
+    let log = desk
+        .records()
+        .iter()
+        .map(Value::to_string)
+        .collect::<String>();
     assert!(!log.contains("s3cr3t"));
 }
 
@@ -63,7 +80,11 @@ fn mcp_10_comments_and_commas_cost_nothing_and_real_errors_are_placed() {
     };
     let config = include_str!("../../cases/MCP-10.mcp.json");
     desk.stage.write("home/project/.mcp.json", config);
-    let output = desk.stage.creance(&["server", "list", "--json"]).output().unwrap();
+    let output = desk
+        .stage
+        .creance(&["server", "list", "--json"])
+        .output()
+        .unwrap();
     let servers: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(servers[0]["id"], "project/fs", "{servers}");
     assert_eq!(
@@ -72,7 +93,10 @@ fn mcp_10_comments_and_commas_cost_nothing_and_real_errors_are_placed() {
     );
     // The remote one is read too, and named as what this version cannot use.
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("mcpServers.web") && said.contains("remote"), "{said}");
+    assert!(
+        said.contains("mcpServers.web") && said.contains("remote"),
+        "{said}"
+    );
 
     // With another file's server beside it, a real error costs only its file.
     let good = desk.plays("demo", &script(&json!([tool("hello")])));
@@ -88,7 +112,10 @@ fn mcp_10_comments_and_commas_cost_nothing_and_real_errors_are_placed() {
         .zip(broken.lines())
         .find(|(_, line)| line.contains("\"command\""))
         .unwrap();
-    let place = format!(".mcp.json:{at}:{}: not JSON: expected comma", line.len() + 1);
+    let place = format!(
+        ".mcp.json:{at}:{}: not JSON: expected comma",
+        line.len() + 1
+    );
     assert!(status.contains(&place), "{place}\n{status}");
     let after = fs::read_to_string(desk.stage.project.join(".mcp.json")).unwrap();
     assert_eq!(after, broken, "the file is left as it is");

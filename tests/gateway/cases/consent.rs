@@ -41,7 +41,10 @@ fn sec_05_a_project_server_asks_again_when_what_it_does_changes() {
     version(one);
     desk.open_as(serve(&desk));
     let question = desk.wait_for_question("Start the MCP server project/build-tools?");
-    assert!(question.to_string().contains("tools/build_server.py"), "{question}");
+    assert!(
+        question.to_string().contains("tools/build_server.py"),
+        "{question}"
+    );
     assert!(desk.approve(&question, "always"));
     desk.wait_for("build-tools__build");
     desk.close();
@@ -50,7 +53,13 @@ fn sec_05_a_project_server_asks_again_when_what_it_does_changes() {
     for (text, shown) in [
         (four, None),
         (two, Some(("- command: python3", "+ command: sh"))),
-        (three, Some(("+ variable: PYTHONPATH (value #", "! sets PYTHONPATH, which can make"))),
+        (
+            three,
+            Some((
+                "+ variable: PYTHONPATH (value #",
+                "! sets PYTHONPATH, which can make",
+            )),
+        ),
         (one, None),
     ] {
         desk.stage.write("home/project/.mcp.json", text);
@@ -62,7 +71,10 @@ fn sec_05_a_project_server_asks_again_when_what_it_does_changes() {
             let status = desk.wait_for_status("project/build-tools: denied");
             assert!(status.contains("a person said no"), "{status}");
             let asked = desk.asked.join("");
-            assert!(asked.contains("Start the MCP server project/build-tools, which has changed?"), "{asked}");
+            assert!(
+                asked.contains("Start the MCP server project/build-tools, which has changed?"),
+                "{asked}"
+            );
             assert!(asked.contains(gone) && asked.contains(new), "{asked}");
         } else {
             desk.wait_for("build-tools__build");
@@ -106,7 +118,10 @@ fn sec_10_no_network_is_none_and_a_changed_package_asks_again() {
         .args(&ports)
         .output()
         .unwrap();
-    assert_eq!(String::from_utf8_lossy(&direct.stdout), "allowed ok\nother ok\n");
+    assert_eq!(
+        String::from_utf8_lossy(&direct.stdout),
+        "allowed ok\nother ok\n"
+    );
     let drain = |seen: &std::sync::mpsc::Receiver<()>| seen.try_iter().count();
     assert_eq!((drain(&allowed.1), drain(&other.1)), (1, 1));
 
@@ -116,7 +131,10 @@ fn sec_10_no_network_is_none_and_a_changed_package_asks_again() {
     desk.open();
     desk.wait_for("mail__probe");
     let got = text(&desk.call("mail__probe", &json!({})));
-    assert!(got.contains("allowed denied") && got.contains("other denied"), "{got}");
+    assert!(
+        got.contains("allowed denied") && got.contains("other denied"),
+        "{got}"
+    );
     assert_eq!((drain(&allowed.1), drain(&other.1)), (0, 0));
     desk.close();
 
@@ -126,7 +144,10 @@ fn sec_10_no_network_is_none_and_a_changed_package_asks_again() {
     desk.stage.servers(&json!({ "mail": listed }));
     desk.open();
     let status = desk.status();
-    assert!(status.contains("network") && !status.contains("connected"), "{status}");
+    assert!(
+        status.contains("network") && !status.contains("connected"),
+        "{status}"
+    );
     desk.close();
 
     // One release later.
@@ -140,5 +161,8 @@ fn sec_10_no_network_is_none_and_a_changed_package_asks_again() {
     assert!(status.contains("a person said no"), "{status}");
     let asked = desk.asked.join("");
     assert!(asked.contains("user/mail, which has changed?"), "{asked}");
-    assert!(asked.contains("changed on disk: ") && asked.contains("server.py"), "{asked}");
+    assert!(
+        asked.contains("changed on disk: ") && asked.contains("server.py"),
+        "{asked}"
+    );
 }

@@ -152,8 +152,7 @@ impl Desk {
         });
         let answer = self.request("initialize", &params);
         assert!(answer["result"].is_object(), "{answer}");
-        self.raw()
-            .notify("notifications/initialized", &json!({}));
+        self.raw().notify("notifications/initialized", &json!({}));
     }
 
     pub(crate) fn raw(&mut self) -> &mut Raw {
@@ -302,7 +301,10 @@ impl Desk {
 
     /// The questions that wait, as `creance approve` lists them.
     pub(crate) fn waiting(&self) -> Vec<Value> {
-        let output = self.stage.creance(&["approve", "--list", "--json"]).output();
+        let output = self
+            .stage
+            .creance(&["approve", "--list", "--json"])
+            .output();
         String::from_utf8(output.unwrap().stdout)
             .unwrap()
             .lines()

@@ -23,7 +23,8 @@ fn aud_06_no_effect_without_its_record() {
          @id(\"denied\") @reason(\"Never.\")\n\
          forbid (principal, action == Action::\"tool.call\", resource == Tool::\"user/demo/denied\") when {{ context.args_bytes >= 0 }};"
     ));
-    desk.stage.write("limit.sh", include_str!("../../cases/AUD-06.run.sh"));
+    desk.stage
+        .write("limit.sh", include_str!("../../cases/AUD-06.run.sh"));
     let limit = path_text(&desk.stage.home.with_file_name("limit.sh"));
     let folder = path_text(&desk.stage.home.with_file_name("limited"));
     let mut command = Command::new("sh");
@@ -45,16 +46,24 @@ fn aud_06_no_effect_without_its_record() {
         assert!(done < 1000, "the limit holds");
     };
     assert!(done > 2, "{full}");
-    assert!(full.contains("nothing is done without its audit record"), "{full}");
+    assert!(
+        full.contains("nothing is done without its audit record"),
+        "{full}"
+    );
     for name in ["allowed", "denied", "asked"] {
         let result = desk.call(&format!("demo__{name}"), &json!({}));
         assert!(failed(&result), "{name}: {result}");
     }
     let status = desk.status();
-    assert!(status.contains("the audit log cannot be written"), "{status}");
+    assert!(
+        status.contains("the audit log cannot be written"),
+        "{status}"
+    );
     let permitted = |desk: &Desk| {
         let records = desk.records();
-        let allow = records.iter().filter(|r| r["action"] == "tool.call" && r["outcome"] == "allow");
+        let allow = records
+            .iter()
+            .filter(|r| r["action"] == "tool.call" && r["outcome"] == "allow");
         allow.count()
     };
     // The last effect may lack its outcome, but never its decision.
@@ -75,7 +84,11 @@ fn aud_06_no_effect_without_its_record() {
         println!("not shown: room that comes back: `prlimit` may not raise the limit here");
     }
     let status = desk.close();
-    assert_eq!(status.code(), Some(1), "records that failed are said at the end");
+    assert_eq!(
+        status.code(),
+        Some(1),
+        "records that failed are said at the end"
+    );
     let said = desk.stderr();
     assert!(said.contains("audit"), "{said}");
     desk.stage.audit_verifies();

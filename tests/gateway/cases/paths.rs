@@ -37,7 +37,11 @@ fn sec_07_a_path_is_judged_by_where_it_leads() {
         // What is not decoded is a name inside: the server then finds no such file.
         let allowed = want != "deny";
         assert_eq!(!failed(&result), allowed, "{row}: {result}");
-        assert_eq!(text(&result).contains("only-proj"), !allowed, "{row}: {result}");
+        assert_eq!(
+            text(&result).contains("only-proj"),
+            !allowed,
+            "{row}: {result}"
+        );
         rows += 1;
     }
     assert_eq!(rows, 13);
@@ -50,7 +54,11 @@ fn sec_07_a_path_is_judged_by_where_it_leads() {
         .map(|record| record["facts"].to_string())
         .collect();
     let real = format!("{root}/proj_secret/key.txt");
-    assert_eq!(denied.iter().filter(|facts| facts.contains(&real)).count(), 6, "{denied:#?}");
+    assert_eq!(
+        denied.iter().filter(|facts| facts.contains(&real)).count(),
+        6,
+        "{denied:#?}"
+    );
 }
 
 #[test]
@@ -94,6 +102,12 @@ fn sec_08_paths_and_dashes_of_arguments_can_be_ruled() {
     let arguments = json!({ "repo_path": repo, "files": ["docs/../notes.txt", "--force"] });
     desk.call("git__git_add", &arguments);
     let asked = desk.asked.join("");
-    assert!(asked.contains(&format!("files.0 is {repo}/notes.txt")), "{asked}");
-    assert!(asked.contains("begins with a dash, which some programs take as an option: files.1"), "{asked}");
+    assert!(
+        asked.contains(&format!("files.0 is {repo}/notes.txt")),
+        "{asked}"
+    );
+    assert!(
+        asked.contains("begins with a dash, which some programs take as an option: files.1"),
+        "{asked}"
+    );
 }

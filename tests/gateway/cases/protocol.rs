@@ -24,7 +24,10 @@ fn mcp_01_stray_lines_are_set_aside_and_counted() {
     assert_eq!(text(&desk.call("demo__hello", &json!({}))), "hi");
     // Banner, handshake, half-JSON; then an object, `null` and a number. Blank lines do not count.
     let status = desk.wait_for_status("6 lines of its output were no messages");
-    assert!(!status.contains("ready"), "no stray text reaches the agent: {status}");
+    assert!(
+        !status.contains("ready"),
+        "no stray text reaches the agent: {status}"
+    );
     desk.close();
     let stderr = desk.stderr();
     assert_eq!(stderr.matches("set aside output").count(), 1, "{stderr}");
@@ -54,9 +57,16 @@ fn mcp_12_names_are_unique_stable_and_none_is_dropped() {
     desk.stage.policy(PERMIT_ALL);
     let play = include_str!("../../cases/MCP-12.server.jsonl");
     let config: Value = serde_json::from_str(include_str!("../../cases/MCP-12.mcp.json")).unwrap();
-    let names: Vec<String> = config["mcpServers"].as_object().unwrap().keys().cloned().collect();
+    let names: Vec<String> = config["mcpServers"]
+        .as_object()
+        .unwrap()
+        .keys()
+        .cloned()
+        .collect();
     let mut listed = |names: &[String]| {
-        let entries = names.iter().map(|name| (name.clone(), desk.plays("all", play)));
+        let entries = names
+            .iter()
+            .map(|name| (name.clone(), desk.plays("all", play)));
         desk.stage.servers(&Value::Object(entries.collect()));
         desk.open();
         let wanted = 4 * names.len();
@@ -84,7 +94,10 @@ fn mcp_12_names_are_unique_stable_and_none_is_dropped() {
     unique.dedup();
     assert_eq!(unique.len(), first.len());
     for name in &names {
-        assert!(status.contains(&format!("user/{name}: connected")), "{status}");
+        assert!(
+            status.contains(&format!("user/{name}: connected")),
+            "{status}"
+        );
     }
     assert!(
         status.contains("synchronize_all_customer_records_across_every_regional_database_and_report is listed as"),
@@ -105,7 +118,10 @@ fn mcp_14_odd_tools_are_set_aside_by_name() {
     assert_eq!(names, ["demo__good", "creance_status"]);
     let status = desk.status();
     for odd in ["either", "plain", "nul", "none"] {
-        assert!(status.contains(&format!("not offered: {odd} (")), "{status}");
+        assert!(
+            status.contains(&format!("not offered: {odd} (")),
+            "{status}"
+        );
     }
     assert_eq!(text(&desk.call("demo__good", &json!({}))), "ok");
 }
@@ -128,13 +144,20 @@ fn mcp_15_schemas_pass_and_remote_ones_are_not_fetched() {
     ));
     desk.open();
     let listed = desk.wait_for("demo__tree");
-    let list = script.lines().find(|line| line.contains("tools/list")).unwrap();
+    let list = script
+        .lines()
+        .find(|line| line.contains("tools/list"))
+        .unwrap();
     let list: Value = serde_json::from_str(list).unwrap();
     let mut want = list["reply"]["tools"][0]["inputSchema"].clone();
     want.as_object_mut().unwrap().remove("$schema");
     assert_eq!(listed["inputSchema"], want);
     for (name, arguments, allowed) in [
-        ("tree", json!({ "root": { "name": "a", "kids": [{ "name": "b" }] } }), true),
+        (
+            "tree",
+            json!({ "root": { "name": "a", "kids": [{ "name": "b" }] } }),
+            true,
+        ),
         ("tree", json!({ "root": { "kids": [] } }), false),
         ("cond", json!({ "mode": "full", "limit": 11 }), false),
         ("cond", json!({ "mode": "full", "limit": 10 }), true),
@@ -189,19 +212,28 @@ fn mcp_23_all_pages_are_read_and_pinned_as_one() {
     let want = ["t1", "t2", "t3", "t4", "t5"].map(|name| format!("demo__{name}"));
     assert_eq!(names[..5], want);
     desk.close();
-    let output = desk.stage.creance(&["server", "list", "--json"]).output().unwrap();
+    let output = desk
+        .stage
+        .creance(&["server", "list", "--json"])
+        .output()
+        .unwrap();
     let servers: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(servers[0]["tools"], 5, "{servers}");
 
     // A later page that fails is no end: it is said, and what came is there.
-    let broken = script.lines().filter(|line| !line.contains(r#""cursor": "z""#));
+    let broken = script
+        .lines()
+        .filter(|line| !line.contains(r#""cursor": "z""#));
     let broken: Vec<&str> = broken.collect();
     let Some(mut desk) = demo("mcp_23", &broken.join("\n")) else {
         return;
     };
     desk.wait_for("demo__t4");
     let status = desk.status();
-    assert!(status.contains("page 3 of the tool list failed"), "{status}");
+    assert!(
+        status.contains("page 3 of the tool list failed"),
+        "{status}"
+    );
 }
 
 #[test]
@@ -217,8 +249,10 @@ fn a_list_over_the_bounds_refuses_the_server() {
     let hello = script(&json!([]));
     let hello = hello.lines().next().unwrap().to_owned();
     let pages: Vec<String> = (0..102).map(|n| page(n).to_string()).collect();
-    let Some(mut desk) = demo("a_list_over_the_bounds", &format!("{hello}\n{}", pages.join("\n")))
-    else {
+    let Some(mut desk) = demo(
+        "a_list_over_the_bounds",
+        &format!("{hello}\n{}", pages.join("\n")),
+    ) else {
         return;
     };
     let status = desk.wait_for_status("more than 100 pages");
@@ -264,13 +298,18 @@ fn items_of_the_list_are_cleaned_and_keep_what_is_not_text() {
 fn a_property_that_cannot_be_cleaned_sets_its_tool_aside() {
     let mut hidden = tool("hidden");
     hidden["inputSchema"]["properties"] = json!({ "pa\u{e0041}th": { "type": "string" } });
-    let Some(mut desk) = demo("a_property_that_cannot", &script(&json!([tool("good"), hidden])))
-    else {
+    let Some(mut desk) = demo(
+        "a_property_that_cannot",
+        &script(&json!([tool("good"), hidden])),
+    ) else {
         return;
     };
     desk.wait_for("demo__good");
     let status = desk.status();
-    assert!(status.contains("not offered: hidden (the tool's schema has a name with hidden"), "{status}");
+    assert!(
+        status.contains("not offered: hidden (the tool's schema has a name with hidden"),
+        "{status}"
+    );
 }
 
 #[test]

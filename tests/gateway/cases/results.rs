@@ -36,7 +36,10 @@ fn mcp_18_results_are_checked_without_hiding_errors() {
     let wrong = push("wrong");
     assert!(wrong["structuredContent"].is_null(), "{wrong}");
     let told = text(&wrong);
-    assert!(told.contains("sha is 7") && told.len() > "sha is 7".len(), "{wrong}");
+    assert!(
+        told.contains("sha is 7") && told.len() > "sha is 7".len(),
+        "{wrong}"
+    );
     assert!(wrong["error"].is_null(), "{wrong}");
     let plain = push("other");
     assert!(text(&plain).contains("plain"), "{plain}");
@@ -49,13 +52,19 @@ fn mcp_19_blocks_pass_unchanged_and_in_order() {
         return;
     };
     desk.wait_for("demo__mixed");
-    let reply = script.lines().find(|line| line.contains("tools/call")).unwrap();
+    let reply = script
+        .lines()
+        .find(|line| line.contains("tools/call"))
+        .unwrap();
     let reply: Value = serde_json::from_str(reply).unwrap();
     assert_eq!(desk.call("demo__mixed", &json!({})), reply["reply"]);
     // A link is read by nobody: there is no such method here, and no record of any reading.
     let read = desk.request("resources/read", &json!({ "uri": "file:///etc/passwd" }));
     assert_eq!(read["error"]["code"], -32601, "{read}");
-    let read = desk.records().iter().any(|record| record["action"] == "resource.read");
+    let read = desk
+        .records()
+        .iter()
+        .any(|record| record["action"] == "resource.read");
     assert!(!read);
 }
 
@@ -68,7 +77,8 @@ fn mcp_20_progress_restarts_the_limit() {
     desk.wait_for("demo__long");
     for token in [json!(0), json!("p")] {
         desk.raw().unasked.clear();
-        let params = json!({ "name": "demo__long", "arguments": {}, "_meta": { "progressToken": token } });
+        let params =
+            json!({ "name": "demo__long", "arguments": {}, "_meta": { "progressToken": token } });
         let answer = desk.request("tools/call", &params);
         assert_eq!(text(&answer["result"]), "done", "{answer}");
         let unasked = std::mem::take(&mut desk.raw().unasked);
@@ -88,16 +98,25 @@ fn mcp_20_progress_restarts_the_limit() {
 
 #[test]
 fn mcp_20_silence_and_endless_progress_end_at_their_limits() {
-    let endless = include_str!("../../cases/MCP-20.server.jsonl")
-        .replace(r#"{"n": 6, "every_ms": 700}"#, r#"{"n": 100, "every_ms": 100}"#);
+    let endless = include_str!("../../cases/MCP-20.server.jsonl").replace(
+        r#"{"n": 6, "every_ms": 700}"#,
+        r#"{"n": 100, "every_ms": 100}"#,
+    );
     let Some(mut desk) = demo("mcp_20", &endless, &json!({ "timeoutMs": 300 })) else {
         return;
     };
     desk.wait_for("demo__long");
     let begun = Instant::now();
     let result = desk.call("demo__long", &json!({}));
-    assert!(failed(&result) && text(&result).contains("longest that a call may take"), "{result}");
-    assert!(begun.elapsed() < Duration::from_secs(9), "{:?}", begun.elapsed());
+    assert!(
+        failed(&result) && text(&result).contains("longest that a call may take"),
+        "{result}"
+    );
+    assert!(
+        begun.elapsed() < Duration::from_secs(9),
+        "{:?}",
+        begun.elapsed()
+    );
 }
 
 #[test]
@@ -112,7 +131,10 @@ fn mcp_04_standard_error_is_drained_and_only_its_end_is_kept() {
     }
     desk.close();
 
-    let dying = script.replace(r#""reply": {"content": [{"type": "text", "text": "ok"}]}"#, r#""exit": 3"#);
+    let dying = script.replace(
+        r#""reply": {"content": [{"type": "text", "text": "ok"}]}"#,
+        r#""exit": 3"#,
+    );
     let Some(mut desk) = demo("mcp_04", &dying, &json!({})) else {
         return;
     };

@@ -27,12 +27,20 @@ const LINKS: &[(&str, &str)] = &[
 /// Parts of `/proc` that steer the machine: read-only also for the real root.
 const STEERING: &[&str] = &["sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi"];
 
+/// Where birdcage builds its root, and where that leads.
+const CAGE_LINK: &str = "/tmp/birdcage-root";
+const CAGE_NAME: &str = "birdcage-root";
+const CAGE: &str = "/dev/birdcage";
+
 /// The smallest `pid_max` that the kernel takes.
 const PID_MAX_LEAST: u64 = 301;
 
 /// Lays a minimal `/dev` and an own `/proc` over the view.
 pub(super) fn lay(view: &mut View, plan: &Plan) -> Result<(), StageError> {
     lay_dev(view)?;
+    if plan.backend == Backend::LinuxL3 {
+        lay_cage(view)?;
+    }
     if plan.backend == Backend::LinuxNsNoproc {
         return Ok(());
     }
@@ -43,7 +51,7 @@ fn lay_dev(view: &mut View) -> Result<(), StageError> {
     let failed = |what: &'static str| move |e: Errno| os("devices", what, e);
     let dev = new_file_system("tmpfs", &["size=1m", "mode=755"], MountAttrFlags::empty())
         .map_err(failed("/dev"))?;
-    for name in ["shm", "pts"] {
+    for name in ["shm", "pts", "birdcage"] {
         rustix::fs::mkdirat(&dev, name, Mode::from_raw_mode(0o755)).map_err(failed("/dev"))?;
     }
     for (name, target) in LINKS {
@@ -80,12 +88,25 @@ fn lay_dev(view: &mut View) -> Result<(), StageError> {
     Ok(())
 }
 
+/// Birdcage builds its root at a fixed path in `/tmp`. A link leads it into our `/dev`, which is
+/// read-only in the end: in `/tmp` the program would find a writable folder without a limit.
+fn lay_cage(view: &View) -> Result<(), StageError> {
+    let failed = |e: Errno| os("devices", CAGE_LINK, e);
+    let parent = Path::new(CAGE_LINK).parent().unwrap_or(Path::new("/"));
+    let parent = open_in(view.root.as_fd(), parent).map_err(failed)?;
+    rustix::fs::symlinkat(CAGE, &parent, CAGE_NAME).map_err(failed)
+}
+
 fn lay_proc(view: &View, plan: &Plan) -> Result<(), StageError> {
     let proc = new_file_system("proc", &[], MountAttrFlags::MOUNT_ATTR_NOEXEC)
         .map_err(|e| os("proc", "mount", e))?;
     view.mount(&proc, Path::new("/proc"), Kind::Folder)?;
     if let Some(processes) = plan.limits.processes {
         limit_pids(view, processes);
+    }
+    if plan.backend == Backend::LinuxL3 {
+        // A covered one could not be mounted again inside; there Landlock covers these.
+        return Ok(());
     }
     for name in STEERING {
         let path = Path::new("/proc").join(name);

@@ -8,12 +8,18 @@ use std::os::unix::ffi::OsStrExt;
 use rustix::fs::{FileType, SealFlags};
 
 use super::start::HELPER;
-use super::{keeper, probe, sys};
+use super::{keeper, probe, stage_two, sys};
 use crate::sandbox::plan::Plan;
 use crate::sandbox::spawn::StageError;
 
 /// The code of a helper that could not do its work.
-const FAILED: i32 = 125;
+pub(super) const FAILED: i32 = 125;
+
+/// The one argument of the second stage, which runs behind the second wall.
+pub(super) const STAGE_TWO: &str = "creance-sandbox-stage-two";
+
+/// How it is executed: birdcage passes no other name.
+pub(super) const SELF: &str = "/proc/self/exe";
 
 /// What main handed over.
 pub(super) struct Handed {
@@ -29,11 +35,15 @@ pub(super) struct Handed {
 ///
 /// Must be the first line of `main`: the helper needs a process with one thread and nothing open.
 pub(crate) fn run_helper_if_requested() {
-    let Some(name) = std::env::args_os().next() else {
+    let mut args = std::env::args_os();
+    let Some(name) = args.next() else {
         return;
     };
     if name.as_bytes() == probe::SCRATCH.as_bytes() {
         sys::exit_now(0);
+    }
+    if name.as_bytes() == SELF.as_bytes() && args.next().is_some_and(|arg| arg == STAGE_TWO) {
+        stage_two::run()
     }
     if name.as_bytes() != HELPER.as_bytes() {
         return;
@@ -82,7 +92,8 @@ fn handed() -> Result<Handed, StageError> {
     }
 }
 
-fn read(spec: OwnedFd) -> Result<Plan, StageError> {
+/// Reads a plan.
+pub(super) fn read(spec: OwnedFd) -> Result<Plan, StageError> {
     let mut text = Vec::new();
     let mut file = File::from(spec);
     let broken = |e: &dyn std::fmt::Display| StageError::new("plan", e.to_string());

@@ -8,12 +8,12 @@ use std::os::unix::net::UnixStream;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus};
 
-use super::entry::fail;
+use super::entry::{FAILED, fail};
 use super::survey::Survey;
 use super::sys::{self, Forked};
-use super::{keeper, stamps, target, view};
+use super::{cage, keeper, stamps, target, view};
 use crate::sandbox::exit::Exit;
-use crate::sandbox::plan::Plan;
+use crate::sandbox::plan::{Backend, Plan};
 use crate::sandbox::spawn::StageError;
 
 /// What process 1 is handed by the keeper.
@@ -40,6 +40,9 @@ pub(super) fn run(plan: &Plan, survey: &Survey, ends: Ends<'_>) -> ! {
         Ok(()) => {}
         Err(error) => fail(status, &error),
     }
+    if plan.backend == Backend::LinuxL3 {
+        run_caged(plan, status, control, &null)
+    }
     match sys::fork() {
         Err(error) => fail(status, &StageError::os("fork", "program", &error)),
         Ok(Forked::Child) => target::run(plan, status),
@@ -53,11 +56,37 @@ pub(super) fn run(plan: &Plan, survey: &Survey, ends: Ends<'_>) -> ! {
     }
 }
 
+/// The same with the program behind the second wall.
+fn run_caged(plan: &Plan, status: File, control: &OwnedFd, null: &OwnedFd) -> ! {
+    let mut caged = match cage::start(plan, status, null) {
+        Ok(caged) => caged,
+        Err((Some(status), error)) => fail(status, &error),
+        // The second stage has the status and reports for itself.
+        Err((None, _)) => sys::exit_now(FAILED),
+    };
+    keeper::leave_streams(null);
+    let exit = loop {
+        // Before the wait: it may have ended while it was started.
+        if let Some(exit) = caged.ended() {
+            break exit;
+        }
+        match sys::wait_signal() {
+            Ok(libc::SIGTERM) => caged.terminate(),
+            Ok(_) => {}
+            Err(_) => break Exit::KILLED,
+        }
+    };
+    tell(control, exit);
+    sys::exit_now(0)
+}
+
 fn prepare(plan: &Plan, survey: &Survey, watch: &OwnedFd) -> Result<(), StageError> {
     die_with_keeper(watch)?;
-    // Its memory holds the program's whole environment and the plan.
-    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
-        .map_err(|e| StageError::os("init", "dumpable", &e.into()))?;
+    if plan.backend != Backend::LinuxL3 {
+        // Its memory holds the program's whole environment and the plan.
+        rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
+            .map_err(|e| StageError::os("init", "dumpable", &e.into()))?;
+    }
     let _ = sys::set_hostname(c"creance");
     stamps::check(&plan.launch.stamps, stamps::Unseen::Refuse)?;
     view::enter(plan, survey)?;

@@ -24,15 +24,12 @@ pub(super) const KEYS: [i32; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTSTP, l
 pub(super) fn run(handed: Handed) -> ! {
     settle(&handed.plan);
     let (handed, error) = match handed.plan.backend {
-        Backend::LinuxNs | Backend::LinuxNsNoproc => match prepare(&handed.plan) {
+        Backend::LinuxL3 | Backend::LinuxNs | Backend::LinuxNsNoproc => match prepare(&handed.plan)
+        {
             Ok(entered) => divide(handed, entered),
             Err(error) => (handed, error),
         },
         Backend::LinuxLandlock | Backend::None => bare::run(handed),
-        Backend::LinuxL3 => {
-            let error = "birdcage as a second wall is not wired up in this version";
-            (handed, StageError::new("backend", error))
-        }
     };
     fail(handed.status, &error)
 }

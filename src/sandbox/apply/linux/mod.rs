@@ -1,12 +1,19 @@
 //! Linux. `start` and `confined` run in the host program; `entry` is the first code of the helper,
 //! which is the host program executed again. Helper: `keeper` (stays outside, holds the lifeline)
-//! → `init` (process 1 of the namespaces, builds the view) → `target` (last steps, `exec`).
+//! → `init` (process 1 of the namespaces, builds the view) → `target` (last steps, `exec`). With the
+//! second wall: `init` → `cage` (birdcage) → `stage_two` (executed once more) → `target`.
 
 mod bare;
+#[cfg(feature = "birdcage")]
+mod cage;
+#[cfg(not(feature = "birdcage"))]
+#[path = "cage_off.rs"]
+mod cage;
 mod confined;
 mod devices;
 mod entry;
 mod guard;
+mod handover;
 mod init;
 mod keeper;
 mod mounts;
@@ -15,6 +22,7 @@ mod privileges;
 mod probe;
 mod readable;
 mod seccomp;
+mod stage_two;
 mod stamps;
 mod start;
 mod survey;

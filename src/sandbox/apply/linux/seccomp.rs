@@ -10,7 +10,7 @@ use seccompiler::{
 };
 
 use crate::grant::Network;
-use crate::sandbox::plan::Plan;
+use crate::sandbox::plan::{Backend, Plan};
 use crate::sandbox::spawn::StageError;
 
 /// Refused whatever the arguments.
@@ -138,7 +138,11 @@ pub(super) fn load(plan: &Plan) -> Result<(), StageError> {
         let program: BpfProgram = filter.try_into().map_err(failed)?;
         seccompiler::apply_filter(&program).map_err(failed)?;
     }
-    seccompiler::apply_filter(&only_own_numbers()).map_err(failed)
+    let first_unknown = match plan.backend {
+        Backend::LinuxL3 => UNKNOWN_TO_BIRDCAGE,
+        _ => X32,
+    };
+    seccompiler::apply_filter(&only_below(first_unknown)).map_err(failed)
 }
 
 fn failed(error: impl std::fmt::Display) -> StageError {
@@ -194,8 +198,14 @@ fn rule(
 }
 
 /// The x32 numbers of x86-64 (bit 30) pass the check of the architecture but mean other calls.
-fn only_own_numbers() -> BpfProgram {
-    const X32: u32 = 0x4000_0000;
+const X32: u32 = 0x4000_0000;
+
+/// Newer calls than birdcage's list, which refuses them with a code that says that they are there:
+/// libraries then fail instead of using the older call. Of two refusals the later filter's counts.
+const UNKNOWN_TO_BIRDCAGE: u32 = 450;
+
+/// From this number on, calls do not exist.
+fn only_below(first_unknown: u32) -> BpfProgram {
     let step = |code: u32, jt: u8, jf: u8, k: u32| sock_filter {
         code: u16::try_from(code).unwrap_or(0),
         jt,
@@ -204,7 +214,12 @@ fn only_own_numbers() -> BpfProgram {
     };
     vec![
         step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
-        step(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 0, 1, X32),
+        step(
+            libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K,
+            0,
+            1,
+            first_unknown,
+        ),
         step(
             libc::BPF_RET | libc::BPF_K,
             0,

@@ -85,7 +85,8 @@ fn command(stdio: Stdio) -> Command {
     command
 }
 
-fn sealed(plan: &Plan) -> io::Result<OwnedFd> {
+/// A plan in memory that nobody can change any more.
+pub(super) fn sealed(plan: &Plan) -> io::Result<OwnedFd> {
     let text = serde_json::to_vec(plan).map_err(io::Error::other)?;
     let memory = rustix::fs::memfd_create(
         "creance-plan",

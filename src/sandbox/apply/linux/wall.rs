@@ -7,6 +7,7 @@ use landlock::{
     RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 
+use super::probe::is_root;
 use super::readable;
 use crate::sandbox::plan::{Backend, Plan};
 use crate::sandbox::spawn::StageError;
@@ -15,7 +16,11 @@ use crate::sandbox::spawn::StageError;
 const NEWEST: ABI = ABI::V6;
 
 /// Written inside every namespace, besides the granted folders: all of it is private.
-const PRIVATE: &[&str] = &["/tmp", "/var/tmp", "/dev", "/proc"];
+const PRIVATE: &[&str] = &["/tmp", "/var/tmp", "/dev"];
+
+/// Written as well, unless it is a whole one and by root: there nothing covers what steers the
+/// machine.
+const PROC: &str = "/proc";
 
 /// Before this one, files outside can be truncated.
 const LEAST_ALONE: u32 = 3;
@@ -48,9 +53,13 @@ pub(super) fn raise(plan: &Plan) -> Result<(), StageError> {
         around_writes(plan)
     };
     let status = status.map_err(|e| failed(e.to_string()))?;
-    if status == RulesetStatus::NotEnforced && (alone || plan.backend == Backend::LinuxNsNoproc) {
-        let why = "the kernel has no Landlock, which hides other processes here";
-        return Err(failed(why.to_owned()));
+    let needed = match plan.backend {
+        Backend::LinuxLandlock | Backend::LinuxNsNoproc => "which hides other processes here",
+        Backend::LinuxL3 if is_root() => "which keeps root from steering the machine here",
+        _ => return Ok(()),
+    };
+    if status == RulesetStatus::NotEnforced {
+        return Err(failed(format!("the kernel has no Landlock, {needed}")));
     }
     Ok(())
 }
@@ -82,7 +91,9 @@ fn around_writes(plan: &Plan) -> Result<RulesetStatus, landlock::RulesetError> {
         .handle_access(writes)?
         .scope(Scope::AbstractUnixSocket | Scope::Signal)?
         .create()?;
-    let private = PRIVATE.iter().map(Path::new);
+    let steers = plan.backend == Backend::LinuxL3 && is_root();
+    let proc = (!steers).then_some(&PROC);
+    let private = PRIVATE.iter().chain(proc).map(Path::new);
     for path in plan.writable().chain(private) {
         rules = allow(rules, path, writes)?;
     }
