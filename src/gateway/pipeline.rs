@@ -188,7 +188,7 @@ fn clean_error(error: &RpcError) -> RpcError {
     match error.data() {
         Some(data) => {
             let mut data = data.clone();
-            crate::enforce::reply::clean_strings(&mut data);
+            crate::enforce::reply::clean_and_mask_strings(&mut data);
             cleaned.with_data(data)
         }
         None => cleaned,
