@@ -77,6 +77,17 @@ pub(super) const STEERING: &[Phrase] = &[
         &["first", "before"],
     ],
     &[
+        &["must", "always", "should"],
+        &["call", "use", "invoke", "run", "prefer"],
+        &["instead"],
+    ],
+    &[
+        &["instead"],
+        &["of"],
+        &["the", "any", "all"],
+        &["other", "others"],
+    ],
+    &[
         &["do", "never"],
         &["use", "call"],
         &["other", "another"],

@@ -17,7 +17,7 @@ use super::denial::{Denial, DenialKind};
 use super::permit::Permit;
 use super::question;
 use super::record::{self, Answered};
-use super::run_log::RunLog;
+use super::run_log::{RunLog, Unwritten};
 
 /// The outcome of a decision. Exhaustive on purpose.
 #[must_use]
@@ -158,6 +158,11 @@ impl DecisionPoint {
     /// Writes one record.
     pub(crate) fn note(&self, kind: EventKind) -> Result<Receipt, AuditError> {
         self.log.note(kind)
+    }
+
+    /// The records that could not be written.
+    pub(crate) fn unwritten(&self) -> Unwritten {
+        self.log.unwritten()
     }
 
     /// Puts the end of this run on record, and waits until the log is on the disk.

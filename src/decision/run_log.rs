@@ -1,7 +1,7 @@
 //! The records of one run: each carries the run's id, and an orderly end is on record.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 
@@ -19,6 +19,16 @@ pub(super) struct RunLog {
     run: String,
     /// Whether something is on record that wants an end.
     open: AtomicBool,
+    unwritten: Mutex<Unwritten>,
+}
+
+/// Records that could not be written.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Unwritten {
+    /// How many there were in this run.
+    pub(crate) count: u64,
+    /// Why the last one was not written; `None` once one was again.
+    pub(crate) why: Option<String>,
 }
 
 impl RunLog {
@@ -28,6 +38,7 @@ impl RunLog {
             clock,
             run,
             open: AtomicBool::new(false),
+            unwritten: Mutex::default(),
         }
     }
 
@@ -38,13 +49,39 @@ impl RunLog {
 
     /// Writes one record.
     pub(super) fn note(&self, kind: EventKind) -> Result<Receipt, AuditError> {
-        let receipt = self.sink.append(&Event {
+        let written = self.sink.append(&Event {
             at_ms: self.now_ms(),
             run: self.run.clone(),
             kind,
-        })?;
+        });
+        self.keep_count(written.as_ref().err());
+        let receipt = written?;
         self.open.store(true, Ordering::SeqCst);
         Ok(receipt)
+    }
+
+    /// The records that could not be written.
+    pub(super) fn unwritten(&self) -> Unwritten {
+        self.lock_unwritten().clone()
+    }
+
+    /// Counts what could not be written; each change of that is said once.
+    fn keep_count(&self, error: Option<&AuditError>) {
+        let mut unwritten = self.lock_unwritten();
+        unwritten.count += u64::from(error.is_some());
+        let why = error.map(ToString::to_string);
+        let before = std::mem::replace(&mut unwritten.why, why);
+        match (&before, &unwritten.why) {
+            (None, Some(why)) => tracing::error!("nothing is done without its audit record: {why}"),
+            (Some(_), None) => tracing::warn!("the audit log can be written again"),
+            _ => {}
+        }
+    }
+
+    fn lock_unwritten(&self) -> MutexGuard<'_, Unwritten> {
+        self.unwritten
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts the end of the run on record, once, and waits until the log is on the disk.
@@ -80,8 +117,6 @@ impl Drop for RunLog {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-
     use super::*;
 
     #[derive(Debug, Default)]

@@ -189,9 +189,8 @@ async fn spend(
 
 /// The reply as the model gets it.
 fn finish(raw: Json, tool: &Tool) -> Json {
-    let check = tool.check_result(&raw);
     let (result, _) = reply::clean_result(raw, reply::TEXT_MAX);
-    match check {
+    match tool.check_result(&result) {
         ResultCheck::Pass => result,
         ResultCheck::Unknown(why) => {
             tracing::info!(tool = tool.name(), "the result cannot be checked: {why}");

@@ -1,14 +1,13 @@
 //! A server's result on its way to a model: strings cleaned, structure, numbers and unknown fields
 //! as they came, long text cut and the cut said.
 
+use std::borrow::Cow;
+
 use crate::clean;
-use crate::protocol::json::Json;
+use crate::protocol::json::{Json, Object};
 
 /// Characters of text that one result may bring to a model.
 pub(crate) const TEXT_MAX: usize = 30_000;
-
-/// Fields whose text is data for a program, not for a model: they pass as they are.
-const DATA_FIELDS: &[&str] = &["data", "blob", "mimeType", "type"];
 
 /// Cleans a `tools/call` result. Returns it with the number of characters that were cut.
 pub(crate) fn clean_result(mut result: Json, text_max: usize) -> (Json, usize) {
@@ -37,18 +36,31 @@ fn clean_content(content: &mut Json, text_max: usize) -> usize {
     let mut cut = 0;
     for block in blocks {
         clean_strings(block);
-        if block.get("type").and_then(Json::as_str) == Some("text")
-            && let Some(Json::String(text)) = block.as_object_mut().and_then(|b| b.get_mut("text"))
-        {
-            let length = text.chars().count();
-            if length > left {
-                *text = text.chars().take(left).collect();
-                cut += length - left;
-            }
-            left = left.saturating_sub(length);
+        let Some(text) = block_text(block) else {
+            continue;
+        };
+        let length = text.chars().count();
+        if length > left {
+            *text = text.chars().take(left).collect();
+            cut += length - left;
         }
+        left = left.saturating_sub(length);
     }
     cut
+}
+
+/// The text that a block brings to a model: its own, or that of an embedded resource.
+fn block_text(block: &mut Json) -> Option<&mut String> {
+    let members = block.as_object_mut()?;
+    let holder = match members.get("type").and_then(Json::as_str) {
+        Some("text") => members,
+        Some("resource") => members.get_mut("resource")?.as_object_mut()?,
+        _ => return None,
+    };
+    match holder.get_mut("text") {
+        Some(Json::String(text)) => Some(text),
+        _ => None,
+    }
 }
 
 fn say_cut(result: &mut Json, cut: usize, text_max: usize) {
@@ -65,24 +77,67 @@ fn say_cut(result: &mut Json, cut: usize, text_max: usize) {
     }
 }
 
-/// Cleans every string a model may read, at any depth. The type of a value never changes.
+/// Cleans every string a model may read, at any depth, keys too. The type of a value never changes.
 pub(crate) fn clean_strings(value: &mut Json) {
-    match value {
-        Json::String(text) => {
-            if let std::borrow::Cow::Owned(cleaned) = clean::text(text) {
-                *text = cleaned;
-            }
+    each_string(value, &mut |text| {
+        if let Cow::Owned(cleaned) = clean::text(text) {
+            *text = cleaned;
         }
-        Json::Array(items) => items.iter_mut().for_each(clean_strings),
+    });
+}
+
+/// The same with every known secret masked: errors, which nobody asked to hold one.
+pub(crate) fn clean_and_mask_strings(value: &mut Json) {
+    each_string(value, &mut |text| {
+        if let Cow::Owned(masked) = clean::mask(text) {
+            *text = masked;
+        }
+        if let Cow::Owned(cleaned) = clean::text(text) {
+            *text = cleaned;
+        }
+    });
+}
+
+fn each_string(value: &mut Json, change: &mut impl FnMut(&mut String)) {
+    match value {
+        // Images and audio: nothing in this alphabet is ever changed.
+        Json::String(text) if text.bytes().all(is_base64) => {}
+        Json::String(text) => change(text),
+        Json::Array(items) => items.iter_mut().for_each(|item| each_string(item, change)),
         Json::Object(members) => {
-            for (key, member) in members.iter_mut() {
-                if !DATA_FIELDS.contains(&key) || !matches!(member, Json::String(_)) {
-                    clean_strings(member);
-                }
+            each_key(members, change);
+            for (_, member) in members.iter_mut() {
+                each_string(member, change);
             }
         }
         Json::Null | Json::Bool(_) | Json::Number(_) => {}
     }
+}
+
+fn is_base64(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
+}
+
+/// Changes keys, where any is to be changed. One that becomes another member's is marked, so that
+/// no value is lost.
+fn each_key(members: &mut Object, change: &mut impl FnMut(&mut String)) {
+    let mut changed = |key: &str| {
+        let mut new = key.to_owned();
+        change(&mut new);
+        new
+    };
+    if members.iter().all(|(key, _)| changed(key) == key) {
+        return;
+    }
+    let mut renamed = Object::default();
+    for (key, value) in std::mem::take(members) {
+        let mut key = changed(&key);
+        while renamed.get(&key).is_some() {
+            key.push('_');
+        }
+        renamed.insert(key, value);
+    }
+    *members = renamed;
 }
 
 /// The text of a result, blocks joined by line ends; other blocks become a short note.
@@ -136,6 +191,10 @@ mod tests {
             "{\"structuredContent\":{\"s\":\"ab\",\"n\":1e400}}",
         );
         check(
+            "{\"structuredContent\":{\"s\":1,\"s\u{200b}\":2},\"content\":[{\"type\":\"x\u{e0041}\"}]}",
+            "{\"structuredContent\":{\"s\":1,\"s_\":2},\"content\":[{\"type\":\"x\"}]}",
+        );
+        check(
             "{\"content\":[{\"type\":\"image\",\"data\":\"AAAA\",\"mimeType\":\"image/png\"},{\"type\":\"hologram\"}]}",
             "{\"content\":[{\"type\":\"image\",\"data\":\"AAAA\",\"mimeType\":\"image/png\"},{\"type\":\"hologram\"}]}",
         );
@@ -152,5 +211,9 @@ mod tests {
         assert_eq!(cut, 5);
         assert!(text_of(&cleaned).contains("cut 5 characters"));
         assert!(text_of(&cleaned).starts_with("0123456789\n"));
+        check(
+            "{\"content\":[{\"type\":\"resource\",\"resource\":{\"text\":\"0123456789\"}},{\"type\":\"text\",\"text\":\"\"}]}",
+            "{\"content\":[{\"type\":\"resource\",\"resource\":{\"text\":\"0123456789\"}},{\"type\":\"text\",\"text\":\"\"}]}",
+        );
     }
 }

@@ -6,6 +6,8 @@ use crate::protocol::json::Json;
 use crate::protocol::schema::{ResultCheck, Schema};
 use crate::protocol::tools::OfferedTool;
 
+use super::reply;
+
 /// A tool in use.
 #[derive(Clone, Debug)]
 pub(crate) struct Tool {
@@ -35,9 +37,14 @@ impl Tool {
         self.input.get_or_init(schema).check(arguments).is_valid()
     }
 
-    /// What the check of a result against its output schema says.
+    /// What the check of a cleaned result against its output schema says. The schema is the cleaned
+    /// one too, which is what the client was given and checks against.
     pub(crate) fn check_result(&self, result: &Json) -> ResultCheck {
-        let schema = || self.offered.output_schema().map(Schema::compile);
+        let schema = || {
+            let mut schema = self.offered.output_schema()?.clone();
+            reply::clean_strings(&mut schema);
+            Some(Schema::compile(&schema))
+        };
         match self.output.get_or_init(schema) {
             Some(schema) => schema.check_result(result),
             None => ResultCheck::Pass,

@@ -183,11 +183,12 @@ pub(super) fn failure(text: &str) -> Json {
 
 /// A server's error with its own code, its text cleaned.
 fn clean_error(error: &RpcError) -> RpcError {
-    let cleaned = RpcError::new(error.code(), clean::text(error.message()).into_owned());
+    let message = clean::mask(error.message());
+    let cleaned = RpcError::new(error.code(), clean::text(&message).into_owned());
     match error.data() {
         Some(data) => {
             let mut data = data.clone();
-            crate::enforce::reply::clean_strings(&mut data);
+            crate::enforce::reply::clean_and_mask_strings(&mut data);
             cleaned.with_data(data)
         }
         None => cleaned,

@@ -49,31 +49,34 @@ impl Reviewer {
     /// Reviews the first list, says when its tools can be used or somebody is asked, then waits for
     /// news. Ends with the server.
     pub(super) async fn run(self, first: ServerTools, ready: watch::Sender<bool>) {
-        let mut known = first.list.digest();
-        if !self.take(first, Some(Arc::new(ready))).await {
-            return;
-        }
+        let mut seen = Seen::of(&first);
         let mut rest = REST;
-        loop {
+        let mut goes_on = self.take(first, Some(Arc::new(ready))).await;
+        while goes_on {
             self.news.notified().await;
-            match tools::list(&self.server, LIST_LIMIT).await {
+            goes_on = match tools::list(&self.server, LIST_LIMIT).await {
                 Ok(list) => {
-                    let digest = list.list.digest();
-                    rest = next_rest(rest, digest == known);
-                    let whole = list.fault.is_none();
-                    if (digest != known || !whole) && !self.take(list, None).await {
-                        return;
-                    }
-                    known = if whole { digest } else { Digest::of("") };
+                    let now = Seen::of(&list);
+                    let same = now == seen && now.whole;
+                    rest = next_rest(rest, &now, &seen);
+                    seen = now;
+                    same || self.take(list, None).await
                 }
-                Err(error) if refuses(&error) => return self.refuse(&error).await,
-                Err(error) => {
-                    let error = clean::line(&clean::mask(&error.to_string()), 500);
-                    tracing::warn!(server = %self.member.id(), "its tools could not be listed: {error}");
-                }
-            }
+                Err(error) => self.fault(&error).await,
+            };
             sleep(rest).await;
         }
+    }
+
+    /// A list that did not come, or that is not acceptable; whether reviewing goes on.
+    async fn fault(&self, error: &CallError) -> bool {
+        if let CallError::Reply(_) = error {
+            self.refuse(error).await;
+            return false;
+        }
+        let error = clean::line(&clean::mask(&error.to_string()), 500);
+        tracing::warn!(server = %self.member.id(), "its tools could not be listed: {error}");
+        true
     }
 
     /// Takes a list into use; whether there is still a gateway.
@@ -82,20 +85,22 @@ impl Reviewer {
             return false;
         };
         let agent = gateway.client().agent();
-        let (asked, early) = (Weak::clone(&self.gateway), ready.clone());
-        let asks = move || {
-            if let Some(gateway) = asked.upgrade() {
+        let usable = |gateway: Option<Arc<Gateway>>, ready: &Option<Arc<watch::Sender<bool>>>| {
+            if let Some(gateway) = gateway {
                 gateway.tools_changed();
             }
-            early.inspect(|ready| drop(ready.send_replace(true)));
+            if let Some(ready) = ready {
+                ready.send_replace(true);
+            }
         };
+        let (asked, early) = (Weak::clone(&self.gateway), ready.clone());
+        let asks = move || usable(asked.upgrade(), &early);
         let taken = tools::take(gateway.line(), &agent, &self.server, list, asks).await;
         if let Err(error) = taken {
             let error = clean::line(&error.to_string(), 500);
             tracing::warn!(server = %self.member.id(), "{error}");
         }
-        gateway.tools_changed();
-        ready.inspect(|ready| drop(ready.send_replace(true)));
+        usable(Some(gateway), &ready);
         true
     }
 
@@ -120,11 +125,26 @@ impl Reviewer {
     }
 }
 
-/// Whether a list was read and is not acceptable, rather than not read.
-fn refuses(error: &CallError) -> bool {
-    matches!(error, CallError::Reply(_))
+fn next_rest(rest: Duration, now: &Seen, before: &Seen) -> Duration {
+    if now == before {
+        return (rest * 2).min(REST_MAX);
+    }
+    REST
 }
 
-fn next_rest(rest: Duration, same: bool) -> Duration {
-    if same { (rest * 2).min(REST_MAX) } else { REST }
+/// A list as it was seen last.
+#[derive(PartialEq, Eq)]
+struct Seen {
+    digest: Digest,
+    /// Whether all pages came: what is missing may come the next time.
+    whole: bool,
+}
+
+impl Seen {
+    fn of(list: &ServerTools) -> Self {
+        Self {
+            digest: list.list.digest(),
+            whole: list.fault.is_none(),
+        }
+    }
 }

@@ -100,10 +100,8 @@ impl Gateway {
             cancel.cancel("the client is gone");
         }
         let mut ends = JoinSet::new();
-        for member in &self.members {
-            if let Some(server) = member.server() {
-                ends.spawn(async move { server.shutdown().await });
-            }
+        for server in self.members.iter().filter_map(|member| member.server()) {
+            ends.spawn(async move { server.shutdown().await });
         }
         while ends.join_next().await.is_some() {}
         // Cancelled calls put their outcome on record; what still waits then waits for nobody.
@@ -211,12 +209,11 @@ impl Gateway {
             return;
         }
         for member in &self.members {
-            let (gateway, member) = (Weak::clone(&self.me), Arc::clone(member));
-            self.spawn(async move {
-                if let Some(gateway) = gateway.upgrade() {
-                    gateway.bring_up(&member).await;
-                }
-            });
+            let Some(gateway) = self.me.upgrade() else {
+                return;
+            };
+            let member = Arc::clone(member);
+            self.spawn(async move { gateway.bring_up(&member).await });
         }
     }
 

@@ -49,6 +49,12 @@ pub(super) fn report(gateway: &Gateway) -> Json {
     if lines.is_empty() {
         lines.push("no servers are configured: `creance server add` adds one".to_owned());
     }
+    if let Some(why) = gateway.line().point.unwritten().why {
+        lines.push(format!(
+            "the audit log cannot be written, so nothing is done: {}",
+            clean::line(&clean::mask(&why), 400)
+        ));
+    }
     let block = Json::object([
         ("type", Json::String("text".to_owned())),
         ("text", Json::String(lines.join("\n"))),

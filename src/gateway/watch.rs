@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use crate::audit::EventKind;
 use crate::clean;
@@ -95,18 +95,10 @@ impl Gateway {
         let (gateway, member) = (self.handle(), Arc::clone(member));
         let server = Arc::clone(server);
         self.spawn(async move {
-            while let Some(event) = events.next().await {
-                match event {
-                    UpstreamEvent::ToolsChanged => news.notify_one(),
-                    UpstreamEvent::Closed(why) => {
-                        reviews.abort();
-                        let Some(gateway) = gateway.upgrade() else {
-                            return;
-                        };
-                        gateway.ended(&member, &server, &why).await;
-                    }
-                    other => heed(&member, other),
-                }
+            let why = until_closed(&member, &mut events, &news).await;
+            reviews.abort();
+            if let Some(gateway) = gateway.upgrade() {
+                gateway.ended(&member, &server, &why).await;
             }
         });
         is_ready
@@ -158,6 +150,18 @@ impl Gateway {
             tracing::error!("{error}");
         }
     }
+}
+
+/// Heeds events until the server is gone; why it is.
+async fn until_closed(member: &Member, events: &mut UpstreamEvents, news: &Notify) -> String {
+    while let Some(event) = events.next().await {
+        match event {
+            UpstreamEvent::ToolsChanged => news.notify_one(),
+            UpstreamEvent::Closed(why) => return why,
+            other => heed(member, other),
+        }
+    }
+    String::new()
 }
 
 /// What a server said beside its answers. It cannot fill the log: of stray lines the first is

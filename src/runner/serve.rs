@@ -82,7 +82,20 @@ impl Workspace {
         };
         line.point
             .end(why)
-            .map_err(|e| Error::caused(ErrorKind::Audit, e.to_string(), e))
+            .map_err(|e| Error::caused(ErrorKind::Audit, e.to_string(), e))?;
+        all_recorded(line.point.unwritten().count)
+    }
+}
+
+/// A run whose log has gaps does not end well: what the missing records were for did not happen,
+/// or it is not known how it ended.
+fn all_recorded(unwritten: u64) -> Result<(), Error> {
+    match unwritten {
+        0 => Ok(()),
+        count => Err(Error::new(
+            ErrorKind::Audit,
+            format!("{count} audit records could not be written"),
+        )),
     }
 }
 

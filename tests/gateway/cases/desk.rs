@@ -68,6 +68,8 @@ pub(crate) struct Desk {
     answers: Vec<(String, String)>,
     /// The questions that came by elicitation, as text.
     pub(crate) asked: Vec<String>,
+    /// How much the gateway tells on standard error.
+    pub(crate) level: &'static str,
 }
 
 impl Desk {
@@ -86,6 +88,7 @@ impl Desk {
             raw: None,
             answers: Vec::new(),
             asked: Vec::new(),
+            level: "info",
         })
     }
 
@@ -135,7 +138,7 @@ impl Desk {
     /// Starts the gateway by a command of its own.
     #[track_caller]
     pub(crate) fn open_as(&mut self, mut command: Command) {
-        command.env("CREANCE_LOG", "info");
+        command.env("CREANCE_LOG", self.level);
         let stderr = File::create(self.stderr_file()).unwrap();
         self.raw = Some(Raw::start_with(command, stderr.into()));
         let elicitation = match self.answers.is_empty() {

@@ -1,7 +1,14 @@
 //! Public faults of the field, played against `creance serve` by scripted servers. Each test bears
 //! the id of its case in `tests/cases`.
 
+mod audit;
+mod configuration;
+mod consent;
 mod desk;
+mod disk_full;
 mod lifecycle;
+mod paths;
+mod poison;
 mod protocol;
+mod questions;
 mod results;

@@ -238,7 +238,7 @@ fn mcp_23_all_pages_are_read_and_pinned_as_one() {
 
 #[test]
 fn a_list_over_the_bounds_refuses_the_server() {
-    // A thousand pages, each leading on.
+    // More than a hundred pages, each leading on.
     let page = |n: u32| {
         json!({
             "on": "tools/list",
@@ -271,9 +271,14 @@ fn items_of_the_list_are_cleaned_and_keep_what_is_not_text() {
         "outputSchema": { "type": "object", "properties": { "n": { "type": "number" } } },
         "x-vendor": { "kept": [12345678901234567u64, { "deep": "t\u{e0041}ext" }] },
     }]);
-    let Some(mut desk) = demo("items_of_the_list", &script(&odd)) else {
+    let Some(mut desk) = Desk::new("items_of_the_list") else {
         return;
     };
+    let server = desk.plays("demo", &script(&odd));
+    desk.stage.servers(&json!({ "demo": server }));
+    desk.stage.policy(PERMIT_ALL);
+    desk.say("Use the tools", "once");
+    desk.open();
     let item = desk.wait_for("demo__odd");
     assert_eq!(
         item,

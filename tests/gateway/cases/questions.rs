@@ -15,15 +15,31 @@ fn demo(test: &str) -> Option<Desk> {
 /// What must be seen of each call of the case, and the warnings that it takes.
 const WANT: [(&[&str], &[&str]); 7] = [
     (&["import shutil; shutil.rmtree('/tmp/x')"], &[]),
-    (&["blanks⟧; rm -rf x"], &["hidden or odd characters are marked"]),
+    (
+        &["blanks⟧; rm -rf x"],
+        &["hidden or odd characters are marked"],
+    ),
     (&["\\nrm -rf x"], &[]),
-    (&["⟦U+202E⟧xr- mr⟦U+202C⟧", "⟦U+200B⟧ok"], &["hidden or odd characters are marked"]),
+    (
+        &["⟦U+202E⟧xr- mr⟦U+202C⟧", "⟦U+200B⟧ok"],
+        &["hidden or odd characters are marked"],
+    ),
     (&["rm -rf x\\recho harmless"], &[]),
     (
-        &["\"command\": \"ls\"", "\"command \": \"rm -rf x\"", "\"comm⟦U+0430⟧nd\": \"rm\""],
-        &["easily taken for one another: \"command\" and \"command \"", "hidden or odd characters are marked"],
+        &[
+            "\"command\": \"ls\"",
+            "\"command \": \"rm -rf x\"",
+            "\"comm⟦U+0430⟧nd\": \"rm\"",
+        ],
+        &[
+            "easily taken for one another: \"command\" and \"command \"",
+            "hidden or odd characters are marked",
+        ],
     ),
-    (&["⟦U+3164 ×2⟧; rm x"], &["hidden or odd characters are marked"]),
+    (
+        &["⟦U+3164 ×2⟧; rm x"],
+        &["hidden or odd characters are marked"],
+    ),
 ];
 
 #[track_caller]
@@ -68,7 +84,11 @@ fn sh_08_another_terminal_shows_all_that_will_run() {
         let question = desk.wait_for_question("Call user/demo/exec?");
         let asked = &question["question"]["asked"];
         assert_eq!(asked["complete"], true);
-        let texts = asked["details"].as_array().unwrap().iter().map(|d| &d["text"]);
+        let texts = asked["details"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|d| &d["text"]);
         let shown: Vec<&str> = texts
             .chain(asked["warnings"].as_array().unwrap())
             .map(|text| text.as_str().unwrap())
@@ -93,14 +113,14 @@ fn sh_08_what_cannot_be_shown_whole_cannot_be_agreed_to() {
     let id = desk.raw().ask("tools/call", &params);
     let question = desk.wait_for_question("Call user/demo/exec?");
     assert_eq!(question["question"]["asked"]["complete"], false);
-    let shown = desk.asked.join("");
-    assert!(shown.contains("⟦cut here: "), "it says that it is cut");
-    assert!(shown.contains("It cannot be shown in full here, so it cannot be agreed to."));
     for word in ["once", "session", "always"] {
         assert!(!desk.approve(&question, word), "{word}");
     }
-    // Such an answer was a no.
+    assert!(desk.approve(&question, "no"));
     let answer = desk.answer(id);
     assert!(failed(&answer["result"]), "{answer}");
+    let shown = desk.asked.join("");
+    assert!(shown.contains("⟦cut here: "), "it says that it is cut");
+    assert!(shown.contains("It cannot be shown in full here, so it cannot be agreed to."));
     assert!(desk.notes("demo").is_empty(), "nothing ran");
 }
