@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::clean;
 use crate::config::{self, ServerDefinition};
+use crate::digest::Digest;
 use crate::disk;
 use crate::disk::program::Artefact;
 use crate::grant::{Confinement, Launch};
@@ -34,7 +35,8 @@ pub(crate) struct Prepared {
 pub(crate) fn prepare(line: &Line, definition: &ServerDefinition) -> Result<Prepared, StartError> {
     let ground = &line.ground;
     let cwd = working_folder(line, definition)?;
-    let private = Private::plan(&ground.cache, &definition.id.to_string())
+    let subject = ground.subject(&definition.id);
+    let private = Private::plan(&ground.cache, &subject)
         .map_err(|error| StartError::Path(format!("private folders: {error}")))?;
     let caches = private.npm_caches(ground.home.as_deref());
     let command = (definition.command(), &*definition.args());
@@ -53,12 +55,17 @@ pub(crate) fn prepare(line: &Line, definition: &ServerDefinition) -> Result<Prep
         .map_err(StartError::Plan)?
         .confinement()
         .clone();
-    let known = Known::read(line, definition)?;
+    let known = Known::read(line, &subject)?;
+    let itself = itself(&subject, definition, (&artefact, &launch.cwd));
     let shown = definition.shown();
     let (risks, warnings) = warnings(line, definition, (&artefact, &confinement));
     let started = config::started(definition.command(), &definition.args());
     let action = StartServer {
-        server: known.server(definition, (&artefact, &confinement)),
+        server: ServerFacts {
+            itself,
+            subject,
+            ..known.server(definition, (&artefact, &confinement))
+        },
         program: program(&launch, known.program(&artefact)),
         runner: started.runner,
         package: started
@@ -107,12 +114,11 @@ struct Known {
 }
 
 impl Known {
-    fn read(line: &Line, definition: &ServerDefinition) -> Result<Self, LedgerError> {
-        let subject = definition.id.to_string();
+    fn read(line: &Line, subject: &str) -> Result<Self, LedgerError> {
         let ledger = line.point.ledger();
         Ok(Self {
-            definition: ledger.pin(PinKind::Definition, &subject)?,
-            artefact: ledger.pin(PinKind::Artefact, &subject)?,
+            definition: ledger.pin(PinKind::Definition, subject)?,
+            artefact: ledger.pin(PinKind::Artefact, subject)?,
         })
     }
 
@@ -122,11 +128,14 @@ impl Known {
     }
 
     /// A program that cannot be pinned whole still has a digest of what can be read: a change of
-    /// that is a change, and no change of it is no match.
+    /// that is a change, and no change of it is no match. Nor is what was agreed to for a while.
     fn program(&self, artefact: &Artefact) -> Pin {
         match (&self.artefact, artefact.digest) {
+            // It could not be read when the definition was agreed to.
+            (None, Some(_)) if self.definition.is_some() => Pin::Changed,
             (None, _) => Pin::Unpinned,
-            (Some(known), Some(now)) if known.digest == now => agreed(artefact),
+            (Some(known), Some(now)) if known.digest == now && known.lasting => agreed(artefact),
+            (Some(known), Some(now)) if known.digest == now => Pin::Unpinned,
             (Some(_), _) => Pin::Changed,
         }
     }
@@ -147,6 +156,9 @@ impl Known {
             pin,
             tools_pin: Pin::Unpinned,
             sandboxed: confinement.holds(),
+            subject: definition.id.to_string(),
+            itself: definition.digest(),
+            tools: Digest::of(""),
         }
     }
 
@@ -170,6 +182,27 @@ impl Known {
         lines.extend(gone.map(|name| format!("no longer part of it: {name}")));
         lines
     }
+}
+
+/// What an answer about this server holds for. What a program that cannot be pinned runs, and what a
+/// program in the project loads, hangs on the working folder: `npm run mcp` is another program in
+/// each repository.
+fn itself(
+    subject: &str,
+    definition: &ServerDefinition,
+    (artefact, cwd): (&Artefact, &Path),
+) -> Digest {
+    let digest = artefact.digest.map(|d| d.to_string()).unwrap_or_default();
+    let place = if artefact.unpinned.is_some() || artefact.project_local {
+        disk::path_text(cwd)
+    } else {
+        String::new()
+    };
+    let definition = definition.digest().to_string();
+    Digest::of_fields(
+        "server/1",
+        [subject.to_owned(), definition, digest, place],
+    )
 }
 
 /// The pin of a program that was just agreed to.
