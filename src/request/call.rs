@@ -176,11 +176,11 @@ impl Action for GetPrompt {
     }
 
     fn keys(&self, agent: &Agent) -> Vec<Key> {
+        let itself = self.server.itself.to_string();
         let arguments = self
             .arguments
             .iter()
             .flat_map(|(name, value)| [name.as_str(), value.as_str()]);
-        let itself = self.server.itself.to_string();
         let fields = [itself.as_str(), self.name.as_str()]
             .into_iter()
             .chain(arguments);

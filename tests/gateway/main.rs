@@ -11,7 +11,11 @@ mod cases;
 mod client;
 mod clients;
 mod decisions;
+#[cfg(unix)]
+mod hostile;
 mod kill;
+#[cfg(unix)]
+mod pins;
 #[cfg(target_os = "linux")]
 mod processes;
 mod raw;

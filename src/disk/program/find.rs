@@ -49,6 +49,14 @@ pub(crate) fn find(wanted: &Wanted<'_>) -> Result<Artefact, ProgramError> {
     let mut artefact = Artefact::new(program, wanted.command, wanted.args.to_vec());
     let mut interpreter = found.clone();
     wanted.executable(&mut artefact, "program", &found);
+    // What is started is what was hashed, also when a link on the way is turned meanwhile.
+    let hashed = artefact.stamps.first().map(|stamp| &stamp.path);
+    if artefact.parts.contains_key("program") && hashed != Some(&artefact.program) {
+        return Err(ProgramError {
+            command: wanted.command.to_owned(),
+            why: "changes while it is read; try again".to_owned(),
+        });
+    }
     if line.program != wanted.command {
         match search::program(&line.program, wanted.cwd, wanted.path) {
             Ok(inner) => {
