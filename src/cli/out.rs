@@ -69,11 +69,7 @@ pub(crate) fn error_line(text: &str) {
     } else {
         ("", "")
     };
-    let _ = writeln!(
-        io::stderr().lock(),
-        "{on}creance:{off} {}",
-        visible(text)
-    );
+    let _ = writeln!(io::stderr().lock(), "{on}creance:{off} {}", visible(text));
 }
 
 /// Opens the workspace of this process, and says what is wrong with its files.

@@ -155,7 +155,8 @@ impl<'a> File<'a, '_> {
             return Err(problem("has a name with a slash").with_help(help));
         }
         if self.source == Source::Project && !is_word(member.key) {
-            let help = "a project's server is named with letters, digits, `-`, `_` and `.`, at most 64";
+            let help =
+                "a project's server is named with letters, digits, `-`, `_` and `.`, at most 64";
             return Err(problem("has a name that could be read as a sentence").with_help(help));
         }
         entry::server(self.reader, member, id, self.environment)

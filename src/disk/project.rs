@@ -77,7 +77,11 @@ mod tests {
         check("nowhere", None);
         assert_eq!(project_root(Path::new("/"), Some(&home)), None);
         create_dir_all(home.join(".creance")).unwrap();
-        assert!(unread(&home, None).unwrap().contains("me/.creance is not read"));
+        assert!(
+            unread(&home, None)
+                .unwrap()
+                .contains("me/.creance is not read")
+        );
         assert_eq!(unread(&home, Some(&home)), None);
         assert_eq!(unread(&home.join("plain"), None), None);
     }

@@ -199,10 +199,7 @@ fn itself(
         String::new()
     };
     let definition = definition.digest().to_string();
-    Digest::of_fields(
-        "server/1",
-        [subject.to_owned(), definition, digest, place],
-    )
+    Digest::of_fields("server/1", [subject.to_owned(), definition, digest, place])
 }
 
 /// The pin of a program that was just agreed to.

@@ -6,9 +6,7 @@ use serde_json::Value;
 use crate::clean;
 use crate::grant::{Grant, Guarantee, Launch, Level, Network};
 use crate::protocol::names;
-use crate::request::{
-    Asked, CallTool, Detail, Pin, ReviewTools, RunCommand, StartServer, Wish,
-};
+use crate::request::{Asked, CallTool, Detail, Pin, ReviewTools, RunCommand, StartServer, Wish};
 
 /// Longest field shown on one line, in characters; a longer one is shown in full over several lines.
 const LINE: usize = 4_000;

@@ -133,9 +133,9 @@ impl Catalogue {
 /// that one's prefix, also while the other does not run: clients keep permissions by tool name.
 fn listed_id(id: &ServerId, members: &[Arc<Member>]) -> ServerId {
     let folded = id.name.to_lowercase();
-    let taken = members.iter().any(|other| {
-        other.id().source != id.source && other.id().name.to_lowercase() == folded
-    });
+    let taken = members
+        .iter()
+        .any(|other| other.id().source != id.source && other.id().name.to_lowercase() == folded);
     if id.source == Source::Project && taken {
         // No configured name holds a slash.
         return ServerId::new(Source::Project, format!("project/{}", id.name));

@@ -110,7 +110,10 @@ impl Action for CallTool {
             ),
             key(
                 server.clone(),
-                Digest::of_fields("server-tools/2", [itself, self.tool.server.tools.to_string()]),
+                Digest::of_fields(
+                    "server-tools/2",
+                    [itself, self.tool.server.tools.to_string()],
+                ),
                 format!("all tools of {server} as they are now"),
             ),
         ]

@@ -54,7 +54,10 @@ fn tame(said: &str) {
 fn says(stage: &Stage, args: &[&str], want: &[&str]) -> String {
     let said = run(stage.creance(args));
     for want in want {
-        assert!(said.contains(want), "{args:?} does not say `{want}`: {said}");
+        assert!(
+            said.contains(want),
+            "{args:?} does not say `{want}`: {said}"
+        );
     }
     tame(&said);
     said
@@ -84,7 +87,8 @@ fn a_permit_of_a_project_permits_nothing() {
     }
     // It costs only itself.
     let list = says(&stage, &["policy", "list"], &["project/20-rule/no-echo"]);
-    assert!(!list.contains("project/10-all"), "{list}");
+    let permits = |line: &&str| line.starts_with("permit") && line.contains(" project/");
+    assert_eq!(list.lines().find(permits), None, "{list}");
     let up = Up::answering(&stage, "no");
     assert_eq!(up.asked.len(), 1, "the start is asked: {}", up.status);
 }
@@ -93,10 +97,18 @@ fn a_permit_of_a_project_permits_nothing() {
 fn a_broken_policy_of_a_project_costs_only_itself() {
     let stage = stage();
     policy(&stage, "10-bad.cedar", "forbid (principal, action");
-    policy(&stage, "20-name.cedar", "@id(\"x\") forbid (principal, action == Action::\"no.such\", resource);");
+    policy(
+        &stage,
+        "20-name.cedar",
+        "@id(\"x\") forbid (principal, action == Action::\"no.such\", resource);",
+    );
     policy(&stage, "30-huge.cedar", &"/".repeat(2 << 20));
     policy(&stage, "40-\u{1b}[2J\n.cedar", "");
-    symlink("/etc/passwd", stage.project.join(".creance/policies/50-link.cedar")).unwrap();
+    symlink(
+        "/etc/passwd",
+        stage.project.join(".creance/policies/50-link.cedar"),
+    )
+    .unwrap();
     fifo(&stage, ".creance/policies/60-fifo.cedar");
     let forbid = "@id(\"never\") @reason(\"r\") forbid (principal, action == Action::\"server.start\", resource) when { context.first_time };";
     policy(&stage, "90-good.cedar", forbid);
@@ -119,24 +131,39 @@ fn a_broken_policy_of_a_project_costs_only_itself() {
 
 #[test]
 fn folders_of_a_project_that_are_links_are_not_followed() {
-    for (link, said) in [(".creance/policies", "policy check"), (".creance", "config check")] {
+    for (link, said) in [
+        (".creance/policies", "policy check"),
+        (".creance", "config check"),
+    ] {
         let stage = stage();
         let target = stage.home.join("elsewhere");
-        stage.write("home/elsewhere/10.cedar", "@id(\"x\") permit (principal, action, resource);");
-        stage.write("home/elsewhere/config.json", r#"{"mcpServers":{"linked":{"command":"sh"}}}"#);
+        stage.write(
+            "home/elsewhere/10.cedar",
+            "@id(\"x\") permit (principal, action, resource);",
+        );
+        stage.write(
+            "home/elsewhere/config.json",
+            r#"{"mcpServers":{"linked":{"command":"sh"}}}"#,
+        );
         fs::create_dir_all(stage.project.join(link).parent().unwrap()).unwrap();
         symlink(target, stage.project.join(link)).unwrap();
         let args: Vec<&str> = said.split(' ').collect();
         says(&stage, &args, &["link"]);
         let list = run(stage.creance(&["server", "list"]));
         assert!(!list.contains("project/linked"), "{list}");
-        let list = run(stage.creance(&["policy", "list"]));
-        assert!(!list.contains("project/10"), "{list}");
+        let list = stage.creance(&["policy", "list"]).output().unwrap().stdout;
+        let list = String::from_utf8(list).unwrap();
+        assert!(
+            list.contains("builtin/") && !list.contains("project/"),
+            "{list}"
+        );
     }
 }
 
 fn fifo(stage: &Stage, below: &str) {
-    let made = Command::new("mkfifo").arg(stage.project.join(below)).status();
+    let made = Command::new("mkfifo")
+        .arg(stage.project.join(below))
+        .status();
     assert!(made.unwrap().success());
 }
 
@@ -146,7 +173,10 @@ fn a_configuration_that_is_no_plain_file_is_not_read() {
     let plants: [(Plant, &str); 5] = [
         (
             |stage| {
-                stage.write("home/private.json", r#"{"mcpServers":{"linked":{"command":"sh"}}}"#);
+                stage.write(
+                    "home/private.json",
+                    r#"{"mcpServers":{"linked":{"command":"sh"}}}"#,
+                );
                 symlink("../private.json", stage.project.join(".mcp.json")).unwrap();
             },
             "link",
@@ -182,7 +212,11 @@ fn a_configuration_that_is_no_plain_file_is_not_read() {
         assert_eq!(output.status.code(), Some(1), "{}", text(&output));
         // The user's own server is not touched by it.
         let up = Up::answering(&stage, "always");
-        assert!(up.status.contains("user/t: connected, 1 tools"), "{}", up.status);
+        assert!(
+            up.status.contains("user/t: connected, 1 tools"),
+            "{}",
+            up.status
+        );
     }
 }
 
@@ -200,7 +234,13 @@ fn settings_of_a_project_are_ignored() {
     says(
         &stage,
         &["config", "check"],
-        &["toolNames", "audit", "questionTimeoutMs", "sandbox", "mcpServers.mine"],
+        &[
+            "toolNames",
+            "audit",
+            "questionTimeoutMs",
+            "sandbox",
+            "mcpServers.mine",
+        ],
     );
     let mut up = Up::answering(&stage, "always");
     let list = up.raw.request("tools/list", &json!({})).to_string();
@@ -210,10 +250,18 @@ fn settings_of_a_project_are_ignored() {
 #[test]
 fn a_server_with_the_name_of_a_users_is_another_one() {
     let stage = stage();
-    program(&stage, "home/project/server", &fs::read_to_string(stage.home.join("tools/server")).unwrap());
+    program(
+        &stage,
+        "home/project/server",
+        &fs::read_to_string(stage.home.join("tools/server")).unwrap(),
+    );
     Up::answering(&stage, "always");
     mcp(&stage, &json!({ "t": { "command": "./server" } }));
-    says(&stage, &["config", "check"], &["project/t", "user/t", "two servers"]);
+    says(
+        &stage,
+        &["config", "check"],
+        &["project/t", "user/t", "two servers"],
+    );
     // The user's answer does not cover it, and the bare name is nobody's.
     let mut up = Up::of(&stage, stage.creance(&["serve"]), |question| {
         let id = question["id"].as_str().unwrap();
@@ -225,18 +273,27 @@ fn a_server_with_the_name_of_a_users_is_another_one() {
     assert_eq!(up.asked.len(), 1, "{}", up.shown());
     // Neither ever has the other's tool names.
     let list = up.raw.request("tools/list", &json!({})).to_string();
-    assert!(list.contains("\"t__echo\"") && list.contains("\"project_t"), "{list}");
+    assert!(
+        list.contains("\"t__echo\"") && list.contains("\"project_t"),
+        "{list}"
+    );
     drop(up);
     let output = stage.creance(&["dry-run", "start", "t"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", text(&output));
-    let output = stage.creance(&["server", "remove", "project/t"]).output().unwrap();
+    let output = stage
+        .creance(&["server", "remove", "project/t"])
+        .output()
+        .unwrap();
     assert!(!output.status.success(), "{}", text(&output));
 
     // Also while the user's does not run.
     stage.servers(&json!({ "t": { "command": "./gone" } }));
     let mut up = Up::answering(&stage, "always");
     let list = up.raw.request("tools/list", &json!({})).to_string();
-    assert!(!list.contains("\"t__echo\"") && list.contains("\"project_t"), "{list}");
+    assert!(
+        !list.contains("\"t__echo\"") && list.contains("\"project_t"),
+        "{list}"
+    );
 }
 
 #[test]
@@ -252,11 +309,20 @@ fn names_say_no_more_than_a_name() {
             "good": { "command": "sh" },
         }),
     );
-    stage.servers(&json!({ "t": { "command": stage.home.join("tools/server") }, "c/d": { "command": "sh" } }));
-    says(&stage, &["config", "check"], &["slash", "sentence", "control", "has no name", "c/d"]);
+    stage.servers(
+        &json!({ "t": { "command": stage.home.join("tools/server") }, "c/d": { "command": "sh" } }),
+    );
+    says(
+        &stage,
+        &["config", "check"],
+        &["slash", "sentence", "control", "has no name", "c/d"],
+    );
     let list = run(stage.creance(&["server", "list"]));
     assert!(list.contains("project/good"), "{list}");
-    assert!(!list.contains("user/c/d: ") && !list.contains("project/a/b: "), "{list}");
+    assert!(
+        !list.contains("user/c/d: ") && !list.contains("project/a/b: "),
+        "{list}"
+    );
 }
 
 #[test]
@@ -272,22 +338,30 @@ fn nothing_of_a_repository_reaches_a_terminal_raw_or_a_model() {
             "four": { "command": "sh", "cwd": plea },
         }),
     );
+    let remark = plea.replace('\n', " ");
     let reason = PLEA.to_owned() + "\\u{1b}[2J\\nallowed";
     policy(
         &stage,
-        &format!("{PLEA}.cedar"),
-        &format!("@id(\"x\") @reason(\"{reason}\") forbid (principal, action == Action::\"tool.call\", resource);\n// {plea}\n"),
+        &format!("{}.cedar", PLEA.replace(' ', "-")),
+        &format!(
+            "@id(\"x\") @reason(\"{reason}\") forbid (principal, action == Action::\"tool.call\", resource);\n// {remark}\n"
+        ),
     );
     policy(
         &stage,
         "start.cedar",
-        &format!("@id(\"y\") @reason(\"{reason}\") forbid (principal, action == Action::\"server.start\", resource == Server::\"project/two\");"),
+        &format!(
+            "@id(\"y\") @reason(\"{reason}\") forbid (principal, action == Action::\"server.start\", resource == Server::\"project/two\");"
+        ),
     );
     policy(&stage, "bad.cedar", &format!("forbid {plea}"));
     for (command, said) in looks(&stage) {
         tame(&said);
         // A faked line of its own.
-        assert!(!said.lines().any(|line| line.trim() == "allowed"), "{command}: {said}");
+        assert!(
+            !said.lines().any(|line| line.trim() == "allowed"),
+            "{command}: {said}"
+        );
     }
     let output = {
         let mut command = stage.creance(&["serve"]);
@@ -295,17 +369,24 @@ fn nothing_of_a_repository_reaches_a_terminal_raw_or_a_model() {
         text(&command.output().unwrap())
     };
     tame(&output);
-    assert!(output.contains("mcpServers.three"), "serve says it: {output}");
+    assert!(
+        output.contains("mcpServers.three"),
+        "serve says it: {output}"
+    );
 
     let mut up = Up::answering(&stage, "always");
     for question in &up.asked {
         let shown = question.to_string();
-        assert!(!shown.contains("\\u001b") && !shown.contains('\u{9b}'), "{shown}");
+        assert!(
+            !shown.contains("\\u001b") && !shown.contains('\u{9b}'),
+            "{shown}"
+        );
     }
     assert!(up.status.contains("user/t: connected"), "{}", up.status);
     let read = model_reads(&mut up);
     assert!(read.contains("a policy of the project"), "{read}");
-    assert!(!read.contains(PLEA), "{read}");
+    let words = read.replace('-', " ");
+    assert!(!words.contains(PLEA), "{read}");
 }
 
 #[test]
@@ -339,7 +420,10 @@ fn home_and_root_are_no_projects() {
         let said = run(command);
         assert!(!said.contains("planted: "), "{said}");
         if folder == stage.home {
-            assert!(said.contains(".mcp.json") && said.contains("no project"), "{said}");
+            assert!(
+                said.contains(".mcp.json") && said.contains("no project"),
+                "{said}"
+            );
         }
     }
 }
@@ -363,7 +447,11 @@ fn files_of_another_user_are_not_the_projects() {
     doctor.current_dir(stage.project.join("deep"));
     let output = doctor.output().unwrap();
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(report["project"], json!(stage.project.join("deep")), "{report}");
+    assert_eq!(
+        report["project"],
+        json!(stage.project.join("deep")),
+        "{report}"
+    );
 }
 
 #[test]
@@ -374,12 +462,21 @@ fn a_server_that_cannot_be_saved_is_said_to_be_unsaved() {
     let mut rights = file.metadata().unwrap().permissions();
     rights.set_readonly(true);
     fs::set_permissions(&file, rights).unwrap();
-    for args in [&["server", "add", "new", "--", "sh"][..], &["server", "remove", "t"]] {
+    for args in [
+        &["server", "add", "new", "--", "sh"][..],
+        &["server", "remove", "t"],
+    ] {
         let output = stage.creance(args).output().unwrap();
         let said = text(&output);
         assert!(!output.status.success(), "{said}");
-        assert!(said.contains("nothing was saved") && said.contains("read-only"), "{said}");
-        assert!(!said.contains("added") && !said.contains("removed"), "{said}");
+        assert!(
+            said.contains("nothing was saved") && said.contains("read-only"),
+            "{said}"
+        );
+        assert!(
+            !said.contains("added") && !said.contains("removed"),
+            "{said}"
+        );
     }
     assert_eq!(fs::read(&file).unwrap(), before);
     assert!(run(stage.creance(&["server", "list"])).contains("user/t"));

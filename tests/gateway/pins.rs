@@ -179,7 +179,11 @@ impl Up {
 fn silent(stage: &Stage) {
     let up = Up::answering(stage, "no");
     assert_eq!(up.actions(), Vec::<&str>::new(), "{}", up.shown());
-    assert!(up.status.contains("user/t: connected, 1 tools"), "{}", up.status);
+    assert!(
+        up.status.contains("user/t: connected, 1 tools"),
+        "{}",
+        up.status
+    );
 }
 
 /// One question of this action that shows all of `want`; "no" keeps the server (or its changed
@@ -189,15 +193,27 @@ fn asks_again(stage: &Stage, action: &str, want: &[&str]) {
     let refused = Up::answering(stage, "no");
     assert_eq!(refused.actions(), [action], "{}", refused.shown());
     for want in want {
-        assert!(refused.shown().contains(want), "{want}: {}", refused.shown());
+        assert!(
+            refused.shown().contains(want),
+            "{want}: {}",
+            refused.shown()
+        );
     }
-    assert!(!refused.status.contains("connected, 1 tools"), "{}", refused.status);
+    assert!(
+        !refused.status.contains("connected, 1 tools"),
+        "{}",
+        refused.status
+    );
     drop(refused);
     // A no, and a yes for this time, agree to nothing for later.
     for word in ["once", "session", "always"] {
         let up = Up::answering(stage, word);
         assert_eq!(up.actions(), [action], "{word}: {}", up.shown());
-        assert!(up.status.contains("user/t: connected, 1 tools"), "{}", up.status);
+        assert!(
+            up.status.contains("user/t: connected, 1 tools"),
+            "{}",
+            up.status
+        );
     }
     silent(stage);
 }
@@ -208,7 +224,12 @@ fn an_unchanged_start_asks_once() {
     for word in ["no", "once", "session", "always"] {
         let up = Up::answering(&stage, word);
         assert_eq!(up.actions(), ["server.start"], "{word}: {}", up.shown());
-        assert_eq!(up.status.contains("connected"), word != "no", "{}", up.status);
+        assert_eq!(
+            up.status.contains("connected"),
+            word != "no",
+            "{}",
+            up.status
+        );
     }
     silent(&stage);
     silent(&stage);
@@ -270,15 +291,27 @@ fn a_changed_script_or_lock_file_asks_again() {
     let reads = crate::stage::read_paths();
     stage.servers(&json!({ "t": { "command": "node", "args": [script], "readPaths": reads } }));
     let first = Up::answering(&stage, "always");
-    assert!(first.status.contains("connected, 1 tools"), "{}", first.status);
+    assert!(
+        first.status.contains("connected, 1 tools"),
+        "{}",
+        first.status
+    );
     drop(first);
     silent(&stage);
     stage.write("home/app/server.js", &format!("{NODE_SERVER}\n// more"));
     asks_again(&stage, "server.start", &["changed on disk: script"]);
     stage.write("home/app/package-lock.json", r#"{"lockfileVersion": 2}"#);
-    asks_again(&stage, "server.start", &["changed on disk: package-lock.json"]);
+    asks_again(
+        &stage,
+        "server.start",
+        &["changed on disk: package-lock.json"],
+    );
     fs::remove_file(stage.home.join("app/package-lock.json")).unwrap();
-    asks_again(&stage, "server.start", &["no longer part of it: package-lock.json"]);
+    asks_again(
+        &stage,
+        "server.start",
+        &["no longer part of it: package-lock.json"],
+    );
 }
 
 #[test]
@@ -306,7 +339,10 @@ fn an_answer_about_calls_ends_with_a_change() {
         program(&stage, "home/tools/server", &text);
         let mut up = Up::answering(&stage, "always");
         let (result, asked) = up.call(&stage, "no", 1);
-        assert!(asked && !result.contains("version 2"), "scope {scope}, program: {result}");
+        assert!(
+            asked && !result.contains("version 2"),
+            "scope {scope}, program: {result}"
+        );
         up.call(&stage, "always", scope);
         drop(up);
 
@@ -369,7 +405,10 @@ fn what_a_folder_decides_is_agreed_to_in_each_folder() {
     stage.write("home/project/serve.sh", SERVER);
     let always = |question: &Value| answer(&stage, question, "always", 1);
     // Once as the user's server, once as the server of two repositories of one name.
-    for (users, projects) in [(json!({ "t": server }), json!({})), (json!({}), server.clone())] {
+    for (users, projects) in [
+        (json!({ "t": server }), json!({})),
+        (json!({}), server.clone()),
+    ] {
         stage.servers(&users);
         if projects != json!({}) {
             let config = json!({ "mcpServers": { "t": projects } });
@@ -377,7 +416,11 @@ fn what_a_folder_decides_is_agreed_to_in_each_folder() {
         }
         let first = Up::answering(&stage, "always");
         assert_eq!(first.actions(), ["server.start"], "{}", first.shown());
-        assert!(first.status.contains("connected, 1 tools"), "{}", first.status);
+        assert!(
+            first.status.contains("connected, 1 tools"),
+            "{}",
+            first.status
+        );
         drop(first);
         let again = Up::answering(&stage, "no");
         assert_eq!(again.actions(), Vec::<&str>::new(), "{}", again.shown());
@@ -426,8 +469,13 @@ fn what_cannot_be_pinned_is_said_to_be_unpinned() {
         let said = creance(&["dry-run", "start", &format!("user/{server}")]);
         assert!(said.contains("not pinned:"), "{server}: {said}");
     }
-    let shell = json!({ "command": "sh", "args": ["-c", "exec \"$0\"", stage.home.join("tools/server")] });
+    let shell =
+        json!({ "command": "sh", "args": ["-c", "exec \"$0\"", stage.home.join("tools/server")] });
     stage.servers(&json!({ "t": shell }));
     let up = Up::answering(&stage, "no");
-    assert!(up.shown().contains("the program is not pinned"), "{}", up.shown());
+    assert!(
+        up.shown().contains("the program is not pinned"),
+        "{}",
+        up.shown()
+    );
 }
