@@ -338,7 +338,7 @@ fn nothing_of_a_repository_reaches_a_terminal_raw_or_a_model() {
             "four": { "command": "sh", "cwd": plea },
         }),
     );
-    let remark = plea.replace('\n', " ");
+    let remark = plea.replace(['\n', '\r'], " ");
     let reason = PLEA.to_owned() + "\\u{1b}[2J\\nallowed";
     policy(
         &stage,
