@@ -55,17 +55,12 @@ pub(crate) fn prepare(line: &Line, definition: &ServerDefinition) -> Result<Prep
         .map_err(StartError::Plan)?
         .confinement()
         .clone();
-    let known = Known::read(line, &subject)?;
-    let itself = itself(&subject, definition, (&artefact, &launch.cwd));
+    let known = Known::read(line, subject)?;
     let shown = definition.shown();
     let (risks, warnings) = warnings(line, definition, (&artefact, &confinement));
     let started = config::started(definition.command(), &definition.args());
     let action = StartServer {
-        server: ServerFacts {
-            itself,
-            subject,
-            ..known.server(definition, (&artefact, &confinement))
-        },
+        server: known.server(definition, (&artefact, &launch.cwd), &confinement),
         program: program(&launch, known.program(&artefact)),
         runner: started.runner,
         package: started
@@ -109,16 +104,18 @@ fn configured(definition: &ServerDefinition, artefact: &Artefact) -> Option<Stri
 
 /// What was agreed to about a server.
 struct Known {
+    subject: String,
     definition: Option<PinRecord>,
     artefact: Option<PinRecord>,
 }
 
 impl Known {
-    fn read(line: &Line, subject: &str) -> Result<Self, LedgerError> {
+    fn read(line: &Line, subject: String) -> Result<Self, LedgerError> {
         let ledger = line.point.ledger();
         Ok(Self {
-            definition: ledger.pin(PinKind::Definition, subject)?,
-            artefact: ledger.pin(PinKind::Artefact, subject)?,
+            definition: ledger.pin(PinKind::Definition, &subject)?,
+            artefact: ledger.pin(PinKind::Artefact, &subject)?,
+            subject,
         })
     }
 
@@ -143,7 +140,8 @@ impl Known {
     fn server(
         &self,
         definition: &ServerDefinition,
-        (artefact, confinement): (&Artefact, &Confinement),
+        (artefact, cwd): (&Artefact, &Path),
+        confinement: &Confinement,
     ) -> ServerFacts {
         let pin = match (&self.definition, self.program(artefact)) {
             (None, _) => Pin::Unpinned,
@@ -156,8 +154,8 @@ impl Known {
             pin,
             tools_pin: Pin::Unpinned,
             sandboxed: confinement.holds(),
-            subject: definition.id.to_string(),
-            itself: definition.digest(),
+            itself: itself(&self.subject, definition, (artefact, cwd)),
+            subject: self.subject.clone(),
             tools: Digest::of(""),
         }
     }

@@ -49,9 +49,7 @@ pub(crate) fn find(wanted: &Wanted<'_>) -> Result<Artefact, ProgramError> {
     let mut artefact = Artefact::new(program, wanted.command, wanted.args.to_vec());
     let mut interpreter = found.clone();
     wanted.executable(&mut artefact, "program", &found);
-    // What is started is what was hashed, also when a link on the way is turned meanwhile.
-    let hashed = artefact.stamps.first().map(|stamp| &stamp.path);
-    if artefact.parts.contains_key("program") && hashed != Some(&artefact.program) {
+    if !starts_what_was_hashed(&artefact) {
         return Err(ProgramError {
             command: wanted.command.to_owned(),
             why: "changes while it is read; try again".to_owned(),
@@ -68,6 +66,12 @@ pub(crate) fn find(wanted: &Wanted<'_>) -> Result<Artefact, ProgramError> {
     }
     wanted.code(&mut artefact, &line, &interpreter);
     Ok(artefact.finish())
+}
+
+/// A link on the way to the program may be turned between finding and hashing it.
+fn starts_what_was_hashed(artefact: &Artefact) -> bool {
+    let hashed = artefact.stamps.first().map(|stamp| &stamp.path);
+    !artefact.parts.contains_key("program") || hashed == Some(&artefact.program)
 }
 
 impl Wanted<'_> {
@@ -92,6 +96,9 @@ impl Wanted<'_> {
         let args = std::iter::once(script.to_str()?.to_owned()).chain(rest.iter().cloned());
         let mut artefact = Artefact::new(program, "node", args.collect());
         self.executable(&mut artefact, "program", &found);
+        if !starts_what_was_hashed(&artefact) {
+            return None;
+        }
         node::add_cached(&mut artefact, &folder, &spec);
         Some(artefact.finish())
     }
