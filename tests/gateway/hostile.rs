@@ -181,10 +181,10 @@ fn a_configuration_that_is_no_plain_file_is_not_read() {
             },
             "link",
         ),
-        (|stage| fifo(stage, ".mcp.json"), "no regular file"),
+        (|stage| fifo(stage, ".mcp.json"), "not a regular file"),
         (
             |stage| fs::create_dir(stage.project.join(".mcp.json")).unwrap(),
-            "no regular file",
+            "not a regular file",
         ),
         (
             |stage| {

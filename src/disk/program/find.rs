@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::clean;
 use crate::config::{Code, Package, Started, started};
 use crate::grant::Network;
 use crate::request::RunnerKind;
@@ -168,7 +169,7 @@ impl Wanted<'_> {
             Language::Python | Language::Other => Some(self.cwd.join(argument)),
         };
         let Some(file) = file.filter(|file| file.exists()) else {
-            let argument: String = argument.escape_debug().take(300).collect();
+            let argument = clean::line(argument, 300);
             artefact.leave_out(format!("the script `{argument}` was not found"));
             return;
         };
@@ -191,7 +192,7 @@ impl Wanted<'_> {
 
     /// What package runners start, as far as it is there before they start it.
     fn package(&self, artefact: &mut Artefact, line: &Started) {
-        let program: String = line.program.escape_debug().take(300).collect();
+        let program = clean::line(&line.program, 300);
         match (line.runner, &line.package) {
             (RunnerKind::Binary | RunnerKind::Remote, _) => {}
             (RunnerKind::Npx, Some(package)) if is_npm(&line.program) => {
