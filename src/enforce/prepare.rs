@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::clean;
 use crate::config::{self, ServerDefinition};
-use crate::digest::Digest;
+use crate::digest::{Digest, DigestBuilder};
 use crate::disk;
 use crate::disk::program::Artefact;
 use crate::grant::{Confinement, Launch};
@@ -16,7 +16,7 @@ use crate::sandbox;
 
 use super::code;
 use super::launch::StartError;
-use super::line::Line;
+use super::line::{Ground, Line};
 use super::present::{self, StartView};
 use super::private::Private;
 use super::terms::{self, Wanted};
@@ -55,18 +55,17 @@ pub(crate) fn prepare(line: &Line, definition: &ServerDefinition) -> Result<Prep
         .map_err(StartError::Plan)?
         .confinement()
         .clone();
+    let place = (ground, &*launch.cwd, &wanted);
+    let itself = itself((&subject, definition), &artefact, place);
     let known = Known::read(line, subject)?;
     let shown = definition.shown();
     let (risks, warnings) = warnings(line, definition, (&artefact, &confinement));
     let started = config::started(definition.command(), &definition.args());
     let action = StartServer {
-        server: known.server(definition, (&artefact, &launch.cwd), &confinement),
+        server: known.server(definition, (&artefact, &confinement), itself),
         program: program(&launch, known.program(&artefact)),
         runner: started.runner,
-        package: started
-            .package
-            .map(|package| (package.name, package.version))
-            .unwrap_or_default(),
+        package: started.package.map(package).unwrap_or_default(),
         launch,
         grant,
         confinement,
@@ -140,8 +139,8 @@ impl Known {
     fn server(
         &self,
         definition: &ServerDefinition,
-        (artefact, cwd): (&Artefact, &Path),
-        confinement: &Confinement,
+        (artefact, confinement): (&Artefact, &Confinement),
+        itself: Digest,
     ) -> ServerFacts {
         let pin = match (&self.definition, self.program(artefact)) {
             (None, _) => Pin::Unpinned,
@@ -154,7 +153,7 @@ impl Known {
             pin,
             tools_pin: Pin::Unpinned,
             sandboxed: confinement.holds(),
-            itself: itself(&self.subject, definition, (artefact, cwd)),
+            itself,
             subject: self.subject.clone(),
             tools: Digest::of(""),
         }
@@ -184,20 +183,33 @@ impl Known {
 
 /// What an answer about this server holds for. What a program that cannot be pinned runs, and what a
 /// program in the project loads, hangs on the working folder: `npm run mcp` is another program in
-/// each repository.
+/// each repository. Paths count as they were resolved: a link that is turned is another grant.
 fn itself(
-    subject: &str,
-    definition: &ServerDefinition,
-    (artefact, cwd): (&Artefact, &Path),
+    (subject, definition): (&str, &ServerDefinition),
+    artefact: &Artefact,
+    (ground, cwd, wanted): (&Ground, &Path, &Wanted),
 ) -> Digest {
-    let digest = artefact.digest.map(|d| d.to_string()).unwrap_or_default();
-    let place = if artefact.unpinned.is_some() || artefact.project_local {
-        disk::path_text(cwd)
-    } else {
-        String::new()
+    // What lies in the project is meant in each project.
+    let place = |path: &PathBuf| match (&ground.project, artefact_is_here(artefact)) {
+        (Some(root), false) if path.starts_with(root) => {
+            let below = path.strip_prefix(root).unwrap_or(path);
+            format!("./{}", disk::path_text(below))
+        }
+        _ => disk::path_text(path),
     };
-    let definition = definition.digest().to_string();
-    Digest::of_fields("server/1", [subject.to_owned(), definition, digest, place])
+    let mut digest = DigestBuilder::new("server/1");
+    digest.field(subject);
+    digest.field(definition.digest().to_string());
+    digest.list(artefact.digest.map(|digest| digest.to_string()));
+    digest.field(place(&cwd.to_path_buf()));
+    digest.list(wanted.read.iter().map(place));
+    digest.list(wanted.write.iter().map(place));
+    digest.finish()
+}
+
+/// Whether what runs is decided by where it runs.
+fn artefact_is_here(artefact: &Artefact) -> bool {
+    artefact.unpinned.is_some() || artefact.project_local
 }
 
 /// The pin of a program that was just agreed to.
@@ -207,6 +219,10 @@ pub(super) fn agreed(artefact: &Artefact) -> Pin {
     } else {
         Pin::Unpinned
     }
+}
+
+fn package(package: config::Package) -> (String, String) {
+    (package.name, package.version)
 }
 
 fn program(launch: &Launch, pin: Pin) -> ProgramFacts {

@@ -13,6 +13,8 @@ mod clients;
 mod decisions;
 #[cfg(unix)]
 mod hostile;
+#[cfg(unix)]
+mod hostile_files;
 mod kill;
 #[cfg(unix)]
 mod pins;
@@ -22,3 +24,5 @@ mod raw;
 mod real;
 mod servers;
 mod stage;
+#[cfg(unix)]
+mod up;
