@@ -14,7 +14,7 @@ use crate::config::ServerDefinition;
 use crate::decision::{Decision, DecisionError, Denial, Permit};
 use crate::disk::program::ProgramError;
 use crate::grant::{Grant, Launch};
-use crate::request::{Agent, LedgerError, PinKind, PinRecord, ServerFacts, StartServer};
+use crate::request::{Agent, Answer, LedgerError, PinKind, PinRecord, ServerFacts, StartServer};
 use crate::sandbox::{self, Confined, PlanError, SpawnError, Stdio};
 use crate::transport::{
     CallError as UpstreamError, ClientInfo, CloseHook, ServerTools, Upstream, UpstreamEvents,
@@ -148,7 +148,7 @@ pub(crate) async fn open(
         Decision::Allow(permit) => permit,
     };
     phase(Phase::Starting);
-    keep_pins(line, &prepared)?;
+    keep_pins(line, &prepared, permit.answer())?;
     let (confined, seq) = launch(line, permit, &prepared.private).await?;
     let begun = Instant::now();
     let (server, events) = connect(line, definition, prepared, (confined, seq), limit).await?;
@@ -270,6 +270,7 @@ async fn connect(
         bases: arguments::bases(&prepared.action.launch),
         tools: Default::default(),
         confined,
+        accepted: Default::default(),
         calls: Default::default(),
         started: seq,
         _private: prepared.private,
@@ -288,16 +289,24 @@ async fn end(confined: &Mutex<Option<Confined>>) -> Option<String> {
     Some(confined.shutdown().await.to_string())
 }
 
-/// What was agreed to is what the next start is compared with.
-fn keep_pins(line: &Line, prepared: &Prepared) -> Result<(), LedgerError> {
+/// Whether what an answer agreed to holds for good: it was "always", or policy needs none.
+pub(super) fn lasts(answer: Answer) -> bool {
+    matches!(answer, Answer::None | Answer::Remembered)
+}
+
+/// What was agreed to is what the next start is compared with. An answer for this time or session
+/// does not take the place of what was agreed to for good.
+fn keep_pins(line: &Line, prepared: &Prepared, answer: Answer) -> Result<(), LedgerError> {
     let ledger = line.point.ledger();
-    let subject = prepared.action.server.id.to_string();
+    let subject = prepared.action.server.subject.clone();
     let at_ms = line.point.now_ms();
+    let lasting = lasts(answer);
     let keep = |kind, record: PinRecord| {
-        let same = ledger
-            .pin(kind, &subject)?
-            .is_some_and(|known| known.digest == record.digest && known.parts == record.parts);
-        if same {
+        let stays = ledger.pin(kind, &subject)?.is_some_and(|known| {
+            let same = known.digest == record.digest && known.parts == record.parts;
+            (known.lasting && !lasting) || (same && known.lasting == lasting)
+        });
+        if stays {
             return Ok(());
         }
         ledger.set_pin(kind, &subject, record)
@@ -309,6 +318,7 @@ fn keep_pins(line: &Line, prepared: &Prepared) -> Result<(), LedgerError> {
             parts: Default::default(),
             shown: prepared.shown.clone(),
             at_ms,
+            lasting,
         },
     )?;
     if let Some(digest) = prepared.artefact.digest {
@@ -319,6 +329,7 @@ fn keep_pins(line: &Line, prepared: &Prepared) -> Result<(), LedgerError> {
                 parts: prepared.artefact.parts.clone(),
                 shown: String::new(),
                 at_ms,
+                lasting,
             },
         )?;
     }

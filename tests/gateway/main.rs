@@ -13,7 +13,13 @@ mod clients;
 mod commands;
 mod decisions;
 mod demo;
+#[cfg(unix)]
+mod hostile;
+#[cfg(unix)]
+mod hostile_files;
 mod kill;
+#[cfg(unix)]
+mod pins;
 #[cfg(target_os = "linux")]
 mod processes;
 mod raw;
@@ -22,3 +28,5 @@ mod servers;
 mod stage;
 #[cfg(target_os = "linux")]
 mod terminal;
+#[cfg(unix)]
+mod up;

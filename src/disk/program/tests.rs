@@ -17,7 +17,7 @@ impl World {
         let world = Self {
             root: tempfile::tempdir().unwrap(),
         };
-        for program in ["node", "python3", "sh", "uvx", "docker", "tool"] {
+        for program in ["node", "python3", "sh", "uvx", "docker", "tool", "env"] {
             world.program(&format!("bin/{program}"), &format!("\u{7f}ELF {program}"));
         }
         world.program("bin/npx", "\u{7f}ELF npx");

@@ -53,8 +53,7 @@ pub(super) fn add_server(
 /// A server's name in policies, `user/files`. A slash inside the name is written `%2F`: the tool `b/c`
 /// of the server `a` is not the tool `c` of the server `a/b`.
 pub(super) fn server_name(id: &ServerId) -> String {
-    let name = id.name.replace('%', "%25").replace('/', "%2F");
-    format!("{}/{name}", id.source.name())
+    id.to_string()
 }
 
 /// The source of a server as an entity.
