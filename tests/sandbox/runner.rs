@@ -4,7 +4,7 @@
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use crate::{cases, escapes, kill, probe, world};
+use crate::{cases, escapes, kill, probe, walls, world};
 
 type Test = (&'static str, fn());
 
@@ -19,6 +19,10 @@ const TESTS: &[Test] = &[
     ("kill", kill::run),
     ("shutdown", kill::shutdown),
     ("limits", kill::limits),
+    ("second_wall", walls::second_wall),
+    ("faults", walls::faults),
+    ("no_namespaces", walls::no_namespaces),
+    ("false_tools", walls::false_tools),
 ];
 
 const USER: u32 = 1000;
@@ -28,6 +32,7 @@ pub(crate) fn main() {
     match args.get(1).map(String::as_str) {
         Some("probe") => return probe::main(&args[2..]),
         Some("victim") => return kill::victim(&args[2..]),
+        Some("setup") => return walls::main(&args[2..]),
         _ => {}
     }
     if args.iter().any(|arg| arg == "--list") {
