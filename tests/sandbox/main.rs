@@ -20,6 +20,8 @@ mod cases;
 #[cfg(target_os = "linux")]
 mod escapes;
 #[cfg(target_os = "linux")]
+mod ground;
+#[cfg(target_os = "linux")]
 mod kill;
 #[cfg(target_os = "linux")]
 mod probe;

@@ -4,7 +4,7 @@
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use crate::{cases, escapes, kill, probe, walls, world};
+use crate::{cases, escapes, ground, kill, probe, walls, world};
 
 type Test = (&'static str, fn());
 
@@ -23,6 +23,11 @@ const TESTS: &[Test] = &[
     ("faults", walls::faults),
     ("no_namespaces", walls::no_namespaces),
     ("false_tools", walls::false_tools),
+    ("race", ground::race),
+    ("second_names", ground::second_names),
+    ("aliases", ground::aliases),
+    ("whole_network", ground::whole_network),
+    ("terminal", ground::terminal),
 ];
 
 const USER: u32 = 1000;
@@ -32,6 +37,7 @@ pub(crate) fn main() {
     match args.get(1).map(String::as_str) {
         Some("probe") => return probe::main(&args[2..]),
         Some("victim") => return kill::victim(&args[2..]),
+        Some("ground") => return ground::main(&args[2..]),
         Some("setup") => return walls::main(&args[2..]),
         _ => {}
     }
