@@ -65,12 +65,11 @@ pub(crate) fn prepare(line: &Line, command: &Command) -> Result<PreparedCommand,
         cwd: ground.cwd.clone(),
         stamps: artefact.stamps.clone(),
     };
-    let confinement = sandbox::plan(&line.machine, &launch, &grant)
-        .map_err(StartError::Plan)?
-        .confinement()
-        .clone();
-    let (risks, warnings) =
+    let plan = sandbox::plan(&line.machine, &launch, &grant).map_err(StartError::Plan)?;
+    let confinement = plan.confinement().clone();
+    let (risks, mut warnings) =
         config::command_warnings(&command.program, &command.args, &ground.places.home);
+    warnings.extend(plan.notices().iter().cloned());
     let fingerprint = fingerprint(&launch, command, &artefact);
     let path = launch.program.to_string_lossy().into_owned();
     let action = RunCommand {

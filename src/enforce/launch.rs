@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use crate::audit::{AuditError, EventKind, Outcome};
@@ -187,10 +187,7 @@ async fn launch(
     let outcome = spawn(line, (&action.launch, &action.grant), &action, private).await;
     let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (result, details) = match &outcome {
-        Ok(confined) => (
-            "started",
-            json!({"pid": confined.pid(), "confinement": action.confinement}),
-        ),
+        Ok((confined, notices)) => ("started", started(confined.pid(), &action, notices)),
         Err(error) => (
             "not-started",
             json!({"error": clean::mask(&clean::line(&error.to_string(), 500))}),
@@ -203,7 +200,20 @@ async fn launch(
         details,
         took_ms,
     }))?;
-    Ok((outcome?, seq))
+    Ok((outcome?.0, seq))
+}
+
+/// What is kept of a start that succeeded.
+fn started(pid: u32, action: &StartServer, notices: &[String]) -> Value {
+    let notices: Vec<_> = notices
+        .iter()
+        .map(|notice| clean::mask(&clean::line(notice, 500)).into_owned())
+        .collect();
+    let mut details = json!({"pid": pid, "confinement": action.confinement});
+    if let (false, Some(fields)) = (notices.is_empty(), details.as_object_mut()) {
+        fields.insert("notices".to_owned(), json!(notices));
+    }
+    details
 }
 
 async fn spawn(
@@ -211,7 +221,7 @@ async fn spawn(
     (launch, grant): (&Launch, &Grant),
     action: &StartServer,
     private: &Private,
-) -> Result<Confined, StartError> {
+) -> Result<(Confined, Vec<String>), StartError> {
     private
         .make()
         .map_err(|error| StartError::Path(format!("private folders: {error}")))?;
@@ -221,9 +231,11 @@ async fn spawn(
             "the sandbox would hold something else than what was judged".to_owned(),
         ));
     }
-    sandbox::spawn(plan, Stdio::Piped)
+    let notices = plan.notices().to_vec();
+    let confined = sandbox::spawn(plan, Stdio::Piped)
         .await
-        .map_err(StartError::Spawn)
+        .map_err(StartError::Spawn)?;
+    Ok((confined, notices))
 }
 
 async fn connect(

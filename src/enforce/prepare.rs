@@ -51,15 +51,14 @@ pub(crate) fn prepare(line: &Line, definition: &ServerDefinition) -> Result<Prep
         cwd,
         stamps: artefact.stamps.clone(),
     };
-    let confinement = sandbox::plan(&line.machine, &launch, &grant)
-        .map_err(StartError::Plan)?
-        .confinement()
-        .clone();
+    let plan = sandbox::plan(&line.machine, &launch, &grant).map_err(StartError::Plan)?;
+    let confinement = plan.confinement().clone();
     let place = (ground, &*launch.cwd, &wanted);
     let itself = itself((&subject, definition), &artefact, place);
     let known = Known::read(line, subject)?;
     let shown = definition.shown();
-    let (risks, warnings) = warnings(line, definition, (&artefact, &confinement));
+    let (risks, mut warnings) = warnings(line, definition, (&artefact, &confinement));
+    warnings.extend(plan.notices().iter().cloned());
     let started = config::started(definition.command(), &definition.args());
     let action = StartServer {
         server: known.server(definition, (&artefact, &confinement), itself),
