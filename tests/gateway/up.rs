@@ -62,6 +62,18 @@ pub(crate) fn run(mut command: Command) -> String {
     text(&command.output().unwrap())
 }
 
+/// Whether a server is still coming up, or its tools are.
+fn is_going(status: &str) -> bool {
+    let going = [
+        ": idle",
+        ": starting",
+        ": waiting",
+        "waits for a person's answer",
+    ];
+    let listing = status.contains("connected, 0 tools") && !status.contains("not offered");
+    listing || going.iter().any(|state| status.contains(state))
+}
+
 /// The questions that wait in other processes.
 pub(crate) fn waiting(stage: &Stage) -> Vec<Value> {
     let output = stage.creance(&["approve", "--json"]).output().unwrap();
@@ -99,8 +111,7 @@ impl Up {
         for _ in 0..500 {
             let status = raw.request("tools/call", &json!({ "name": "creance_status" }));
             let status = status["result"]["content"][0]["text"].as_str().unwrap();
-            let going = [": idle", ": starting", ": waiting"];
-            if !going.iter().any(|state| status.contains(state)) {
+            if !is_going(status) {
                 let status = status.to_owned();
                 return Self { raw, asked, status };
             }
