@@ -80,9 +80,14 @@ impl Session {
                 "the arguments of a tool are a JSON object, such as {\"path\": \"docs/a.md\"}",
             ));
         }
+        let id = ServerId::new(Source::User, set);
+        let own = Digest::of_fields("own-tools/1", [set]);
         let tool = ToolFacts {
             server: ServerFacts {
-                id: ServerId::new(Source::User, set),
+                subject: id.to_string(),
+                itself: own,
+                tools: own,
+                id,
                 transport: Transport::InProcess,
                 pin: Pin::Unpinned,
                 tools_pin: Pin::Unpinned,
@@ -92,8 +97,8 @@ impl Session {
             digest: Digest::of_fields("own-tool/1", [set, tool]),
             claims: ToolClaims::default(),
         };
-        let base = self.line.ground.base();
-        Ok(call::describe(&self.line, (tool, true), arguments, base))
+        let bases = [self.line.ground.base().to_path_buf()];
+        Ok(call::describe(&self.line, (tool, true), arguments, &bases))
     }
 
     /// Decides a call that the host program carries out itself; a person who is asked sees it in full.
