@@ -111,7 +111,9 @@ impl Acts<'_> {
                 outcome,
                 ..
             } if resource == on => {
-                let names: Vec<&str> = because.iter().map(|b| b.policy.as_str()).collect();
+                // `(engine)` says that somebody said no; the others say why they were asked.
+                let names = because.iter().map(|b| b.policy.as_str());
+                let names: Vec<&str> = names.filter(|name| *name != "(engine)").collect();
                 Some(Decided {
                     policies: names.join(", "),
                     asked: *asked,
