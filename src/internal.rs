@@ -14,4 +14,4 @@ pub fn clean_mask(raw: &str) -> std::borrow::Cow<'_, str> {
 }
 
 pub use crate::protocol::bench::round_trip;
-pub use crate::sandbox::door::{Running, start};
+pub use crate::sandbox::door::{Running, start, start_here};

@@ -1,5 +1,80 @@
 //! Creance lets an AI agent fly on a line: MCP servers and commands run in an OS sandbox, every
 //! decision about them goes to a Cedar policy store, and everything is on record.
+//!
+//! **The first line of your `main` is [`helper::run_if_requested`].** The sandbox's helper is your own
+//! program, started again: it must find itself before any thread, logger or runtime exists, so there
+//! is no `#[tokio::main]`.
+//!
+//! ```text
+//!  agent ──▶ Session ──▶ decision ──ask──▶ Approver (a person)
+//!                           │  └─────────▶ PolicySet (Cedar)
+//!                           ▼
+//!                        AuditSink        written before the effect, and after it
+//!                           ▼
+//!                        Permit ──spent──▶ sandbox: one server, one call, one command
+//! ```
+//!
+//! # What it does not do
+//!
+//! - It does not judge whether a request is wise: policies and people do.
+//! - It does not confine your own program, and no server that your program starts by itself.
+//! - It does not trust a server because it is sandboxed: what comes back is cleaned, and is still the
+//!   words of a stranger.
+//! - On macOS and Windows there is no sandbox yet. It says so, and the built-in policy starts nothing.
+//!
+//! # Getting started
+//!
+//! ```no_run
+//! use creance::{Agent, AuditLog, Error, Policies, Runner, ServerSpec};
+//!
+//! fn main() -> Result<(), Error> {
+//!     creance::helper::run_if_requested();
+//!     tokio::runtime::Runtime::new()?.block_on(review())
+//! }
+//!
+//! async fn review() -> Result<(), Error> {
+//!     let policies = Policies::of_folder("policies")?.into_store()?;
+//!     let runner = Runner::new(policies, AuditLog::file("/var/log/reviewer/audit.jsonl")?);
+//!     let agent = runner.session(Agent::new("reviewer", "me"))?;
+//!     let files = agent.start(ServerSpec::stdio("files", "mcp-files").arg(".")).await?;
+//!     println!("confined: {}", files.confinement());
+//!     match files.call("read_file", serde_json::json!({ "path": "README.md" })).await {
+//!         Ok(reply) => println!("{}", reply.text()),
+//!         Err(error) if error.is_denied() => println!("{error}"),
+//!         Err(error) => return Err(error),
+//!     }
+//!     files.shutdown().await?;
+//!     agent.end()
+//! }
+//! ```
+//!
+//! The log lies outside the project: a server writes there. An agent that acts by itself asks first:
+//! [`Session::own_call`], [`Session::decide_call`], [`Session::spend`], [`Effect::ended`].
+//!
+//! # Features
+//!
+//! Features add parts; none changes a decision.
+//!
+//! - `cli` (default): the binary `creance`.
+//! - `birdcage` (default): a second wall of the Linux sandbox. It makes the build GPL-3.0-or-later;
+//!   `default-features = false` is permissively licensed, with the same guarantees.
+//!
+//! # The public interface is:
+//!
+//! - **Running:** [`Runner`], [`Session`], [`ServerSpec`], [`RunningServer`], [`ToolReply`],
+//!   [`ToolSummary`], [`CommandSpec`], [`CommandExit`], [`Effect`], [`Error`], [`ErrorKind`].
+//! - **Deciding:** [`Decision`], [`Permit`], [`Denial`], [`Action`] and what implements it
+//!   ([`StartServer`], [`ReviewTools`], [`CallTool`], [`ReadResource`], [`GetPrompt`], [`RunCommand`]),
+//!   [`Agent`].
+//! - **Policies:** [`Policies`], [`PolicySet`], [`PolicySource`], [`Verdict`], [`Explanation`], [`facts`].
+//! - **People:** [`Approver`], [`Question`], [`Asked`], [`Reply`], [`Answer`], [`DenyAll`], [`Broker`],
+//!   [`Prompt`], [`ApprovalSocket`].
+//! - **What is kept:** [`AuditLog`], [`AuditSink`], [`Event`], [`Report`], [`Filter`]; [`Ledger`],
+//!   [`FileLedger`], [`MemoryLedger`].
+//! - **Terms and guarantees:** [`Grant`], [`Launch`], [`Network`], [`Confinement`], [`Guarantee`],
+//!   [`Level`], [`examine`].
+//! - **For command lines:** [`Workspace`] and what it reports, [`render`], [`Line`], [`Tone`],
+//!   [`wrap_untrusted`].
 
 // The tests of the policy store share their requests with `tests/policy`.
 #[cfg(test)]
@@ -58,9 +133,8 @@ pub use request::{
     RunnerKind, ServerFacts, ServerId, Source, StartServer, ToolClaims, ToolFacts, Transport,
     Trigger, Wish,
 };
-// People.
 pub use runner::{
-    CommandExit, CommandSpec, Error, ErrorKind, Forecast, Policies, PolicyNotice, Runner,
+    CommandExit, CommandSpec, Effect, Error, ErrorKind, Forecast, Policies, PolicyNotice, Runner,
     RunningServer, ServerReport, ServerSpec, Session, ToolReply, ToolSummary, Workspace,
     WorkspaceOptions,
 };

@@ -70,6 +70,7 @@ fn pin_for_ever(file: &Path) {
             parts: [].into(),
             shown,
             at_ms: 1,
+            lasting: true,
         };
         let subject = format!("user/{}", number % 50);
         ledger.set_pin(PinKind::Definition, &subject, pin).unwrap();
@@ -111,6 +112,7 @@ fn fill(file: &Path) {
         parts: [].into(),
         shown,
         at_ms: 1,
+        lasting: true,
     };
     let small = PinRecord {
         shown: String::new(),

@@ -150,6 +150,15 @@ impl<'a> File<'a, '_> {
                 "has a name with control or invisible characters, or longer than 200",
             ));
         }
+        if member.key.contains('/') {
+            let help = "rename it: in policies and answers a slash stands between server and tool";
+            return Err(problem("has a name with a slash").with_help(help));
+        }
+        if self.source == Source::Project && !is_word(member.key) {
+            let help =
+                "a project's server is named with letters, digits, `-`, `_` and `.`, at most 64";
+            return Err(problem("has a name that could be read as a sentence").with_help(help));
+        }
         entry::server(self.reader, member, id, self.environment)
     }
 
@@ -199,6 +208,12 @@ impl<'a> File<'a, '_> {
 enum Name {
     Once,
     Twice,
+}
+
+/// A name that says no more than a name: models read it before anybody has agreed to the server.
+fn is_word(name: &str) -> bool {
+    name.chars().count() <= 64
+        && (name.chars()).all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))
 }
 
 /// A name as two spellings of it are compared: a composed and a decomposed `é` look the same.

@@ -129,18 +129,21 @@ impl Denial {
         .to_owned()
     }
 
-    /// The text for a model: fixed words, policy ids, and `@reason` of trusted layers only. What a
-    /// repository wrote is never quoted to a model.
+    /// The text for a model: fixed words, and policy ids with `@reason` of trusted layers only. What
+    /// a repository wrote is never quoted to a model.
     #[must_use]
     pub fn for_model(&self) -> String {
         let mut text = format!("Creance did not allow {}: {}.", self.what(), self.reason());
         let policies = self.because.iter().filter(|part| part.policy != "(engine)");
         for part in policies {
-            let quoted = part.layer.speaks_to_models() && !part.reason.is_empty();
-            let reason = if quoted {
-                format!(": {}", clean::line(&part.reason, 300))
-            } else {
-                String::new()
+            // File names and ids of a repository's policies are its text too.
+            if !part.layer.speaks_to_models() {
+                text.push_str("\n- a policy of the project");
+                continue;
+            }
+            let reason = match part.reason.as_str() {
+                "" => String::new(),
+                reason => format!(": {}", clean::line(reason, 300)),
             };
             text.push_str(&format!("\n- {}{reason}", clean::line(&part.policy, 200)));
         }

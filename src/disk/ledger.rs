@@ -136,7 +136,7 @@ impl Ledger for FileLedger {
         let kept = self.change(|store| {
             let before = store.count();
             for pins in store.pins.values_mut() {
-                pins.retain(|subject, _| subject != server);
+                pins.retain(|subject, _| !belongs(subject, server));
             }
             store
                 .answers

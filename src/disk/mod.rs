@@ -27,7 +27,7 @@ pub(crate) use clock::{clock, random_id};
 pub(crate) use folders::{FolderError, Folders};
 pub use ledger::FileLedger;
 pub(crate) use policies::{Ignored, PolicyFile, PolicyFolder, PolicySources, read_policies};
-pub(crate) use project::project_root;
+pub(crate) use project::{project_root, unread};
 pub(crate) use read::{ReadError, safe_read, safe_read_below};
 pub(crate) use resolve::{ResolveError, path_text, resolve};
 pub(crate) use surroundings::Surroundings;

@@ -196,6 +196,11 @@ fn read_folder(folder: &PolicyFolder, sources: &mut PolicySources) -> Result<(),
         let (layer, file) = (folder.layer(), path_text(&name));
         match no_policy(&name) {
             Some(why) => sources.ignored.push(Ignored { layer, file, why }),
+            // The name is part of each policy's identity, which is shown and recorded.
+            None if file.chars().any(char::is_control) => {
+                let text = Err("has a control character in its name".to_owned());
+                sources.files.push(PolicyFile { layer, file, text });
+            }
             None => {
                 let text = folder.read_file(&name).and_then(text);
                 sources.files.push(PolicyFile { layer, file, text });

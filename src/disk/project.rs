@@ -25,6 +25,19 @@ pub(crate) fn project_root(cwd: &Path, home: Option<&Path>) -> Option<PathBuf> {
         .map(Path::to_owned)
 }
 
+/// What lies in a working folder that is no project and would be read in one, to be said.
+pub(crate) fn unread(cwd: &Path, project: Option<&Path>) -> Option<String> {
+    let there = |name: &&str| cwd.join(name).symlink_metadata().is_ok();
+    let name = [".mcp.json", ".creance"].iter().find(|name| there(name))?;
+    project.is_none().then(|| {
+        format!(
+            "{} is not read: this folder is no project, since it is `/`, the home folder, one above \
+             it, or another user's; servers for every folder stand in your own configuration",
+            cwd.join(name).display()
+        )
+    })
+}
+
 fn is_own(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|meta| os::is_own(&meta))
 }
@@ -63,6 +76,14 @@ mod tests {
         check("w", Some("w"));
         check("nowhere", None);
         assert_eq!(project_root(Path::new("/"), Some(&home)), None);
+        create_dir_all(home.join(".creance")).unwrap();
+        assert!(
+            unread(&home, None)
+                .unwrap()
+                .contains("me/.creance is not read")
+        );
+        assert_eq!(unread(&home, Some(&home)), None);
+        assert_eq!(unread(&home.join("plain"), None), None);
     }
 
     #[cfg(unix)]

@@ -2,7 +2,7 @@
 //! device touched, nothing read beyond a limit, and what was checked is the handle that is read.
 
 use std::fmt;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -37,15 +37,18 @@ impl ReadError {
 
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` ", self.path.display())?;
-        match &self.kind {
-            ReadErrorKind::Missing => f.write_str("does not exist"),
-            ReadErrorKind::Link => {
-                f.write_str("is or lies behind a symbolic link, which is not followed")
-            }
-            ReadErrorKind::NotAFile => f.write_str("is not a regular file"),
-            ReadErrorKind::TooLarge(limit) => write!(f, "is larger than {limit} bytes"),
-            ReadErrorKind::Io(cause) => write!(f, "cannot be read: {cause}"),
+        write!(f, "`{}` {}", self.path.display(), self.kind)
+    }
+}
+
+impl fmt::Display for ReadErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("does not exist"),
+            Self::Link => f.write_str("is or lies behind a symbolic link, which is not followed"),
+            Self::NotAFile => f.write_str("is not a regular file"),
+            Self::TooLarge(limit) => write!(f, "is larger than {limit} bytes"),
+            Self::Io(cause) => write!(f, "cannot be read: {cause}"),
         }
     }
 }
@@ -75,7 +78,7 @@ pub(crate) fn safe_read(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
         return Err(fail(ReadErrorKind::NotAFile));
     }
     let opened = os::guarded(OpenOptions::new().read(true)).open(path);
-    read_file(opened, limit).map_err(fail)
+    (regular(opened).and_then(|(file, _)| read_regular(file, limit))).map_err(fail)
 }
 
 /// Reads a regular file of at most `limit` bytes below a folder; no part of `relative` may be a
@@ -85,25 +88,38 @@ pub(crate) fn safe_read_below(
     relative: &Path,
     limit: u64,
 ) -> Result<Vec<u8>, ReadError> {
-    read_file(os::open_below(root, relative), limit).map_err(|kind| ReadError {
-        path: root.join(relative),
-        kind: match kind {
-            // A link in the place of a folder on the way.
-            ReadErrorKind::Io(cause) if cause.kind() == io::ErrorKind::NotADirectory => {
-                ReadErrorKind::Link
-            }
-            kind => kind,
-        },
+    (open_below(root, relative).and_then(|(file, _)| read_regular(file, limit))).map_err(|kind| {
+        ReadError {
+            path: root.join(relative),
+            kind,
+        }
     })
 }
 
-fn read_file(opened: io::Result<File>, limit: u64) -> Result<Vec<u8>, ReadErrorKind> {
+/// Opens a regular file below a folder; no part of `relative` may be a link.
+pub(super) fn open_below(root: &Path, relative: &Path) -> Result<(File, Metadata), ReadErrorKind> {
+    regular(os::open_below(root, relative)).map_err(|kind| match kind {
+        // A link in the place of a folder on the way.
+        ReadErrorKind::Io(cause) if cause.kind() == io::ErrorKind::NotADirectory => {
+            ReadErrorKind::Link
+        }
+        kind => kind,
+    })
+}
+
+/// What was opened, when it is a regular file.
+pub(super) fn regular(opened: io::Result<File>) -> Result<(File, Metadata), ReadErrorKind> {
     let file = opened.map_err(kind)?;
     let meta = file.metadata().map_err(ReadErrorKind::Io)?;
     if !meta.is_file() {
         return Err(ReadErrorKind::NotAFile);
     }
-    if meta.len() > limit {
+    Ok((file, meta))
+}
+
+/// The content of a regular file of at most `limit` bytes.
+pub(super) fn read_regular(file: File, limit: u64) -> Result<Vec<u8>, ReadErrorKind> {
+    if file.metadata().map_err(ReadErrorKind::Io)?.len() > limit {
         return Err(ReadErrorKind::TooLarge(limit));
     }
     let mut bytes = Vec::new();

@@ -1,5 +1,6 @@
 //! Replaces a file as a whole: after a crash or on a full disk the old content is still there.
 
+use std::fs::Permissions;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -7,6 +8,15 @@ use super::os;
 
 /// Replaces a file with new content, private to this user, durable when this returns.
 pub(crate) fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_atomic_as(path, bytes, None)
+}
+
+/// The same with the rights that the file had.
+pub(super) fn write_atomic_as(
+    path: &Path,
+    bytes: &[u8],
+    rights: Option<&Permissions>,
+) -> io::Result<()> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
@@ -25,6 +35,9 @@ pub(crate) fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
         .suffix(".new")
         .tempfile_in(folder)?;
     file.write_all(bytes)?;
+    if let Some(rights) = rights {
+        file.as_file().set_permissions(rights.clone())?;
+    }
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
     os::sync_folder(folder)

@@ -1,11 +1,12 @@
 //! Facts about the arguments of a call: which of them name paths and where those lead, which could
 //! be taken for options.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use crate::disk;
+use crate::grant::Launch;
 use crate::request::{ArgPath, Places};
 
 /// Names of arguments (their last part, lower case) that hold a path.
@@ -115,17 +116,41 @@ fn looks_like_path(text: &str) -> bool {
         || text.ends_with("/..")
 }
 
-/// The arguments that name paths, each resolved as the server would: relative to its folder, links
-/// followed.
-pub(crate) fn paths(arguments: &Value, base: &Path, places: &Places) -> Vec<ArgPath> {
+/// The folders against which a server may mean a relative path: its own, and those that its command
+/// line names, as some servers take a path below the folder that they were told to serve.
+pub(crate) fn bases(launch: &Launch) -> Vec<PathBuf> {
+    let mut bases = vec![launch.cwd.clone()];
+    for word in &launch.args {
+        let text = match word.split_once('=') {
+            Some((option, value)) if option.starts_with('-') => value,
+            _ => word,
+        };
+        if let Ok(folder) = disk::resolve(text, &launch.cwd, None)
+            && folder.is_dir()
+            && !bases.contains(&folder)
+        {
+            bases.push(folder);
+        }
+    }
+    bases
+}
+
+/// The arguments that name paths, each resolved as the server would: links followed, relative to
+/// its folder. One that names different files below the folders that it may be meant against is not
+/// resolved: what was judged might not be what the server opens.
+pub(crate) fn paths(arguments: &Value, bases: &[PathBuf], places: &Places) -> Vec<ArgPath> {
     let home = (!places.home.is_empty()).then(|| Path::new(&places.home));
+    let resolve = |text: &str| {
+        let mut found = bases.iter().map(|base| disk::resolve(text, base, home));
+        let first = found.next()?.ok()?;
+        let same = found.all(|other| other.is_ok_and(|other| other == first));
+        same.then(|| places.facts(disk::path_text(&first)))
+    };
     all_leaves(arguments)
         .into_iter()
         .filter(names_path)
         .map(|leaf| ArgPath {
-            path: disk::resolve(leaf.text, base, home)
-                .ok()
-                .map(|path| places.facts(disk::path_text(&path))),
+            path: resolve(leaf.text),
             arg: leaf.name,
         })
         .collect()
@@ -146,7 +171,7 @@ mod tests {
     use serde_json::json;
 
     fn check(arguments: &Value, want: &[&str]) {
-        let names: Vec<String> = paths(arguments, Path::new("/nowhere"), &Places::default())
+        let names: Vec<String> = paths(arguments, &["/nowhere".into()], &Places::default())
             .into_iter()
             .map(|found| found.arg)
             .collect();
@@ -169,6 +194,39 @@ mod tests {
         check(&json!({"source": "https://example.test/x"}), &[]);
         check(&json!({"text": "line one\n/etc/passwd"}), &[]);
         check(&json!({"n": 3}), &[]);
+    }
+
+    /// `server-filesystem /srv` opens `/srv/a.txt` for `a.txt`, whatever its working folder.
+    #[test]
+    fn a_path_that_may_be_meant_below_two_folders_is_not_resolved() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        let (cwd, other) = (root.join("cwd"), root.join("other"));
+        for folder in [&cwd, &other] {
+            std::fs::create_dir(folder).unwrap();
+        }
+        let check = |args: &[&str], text: &str, want: Option<PathBuf>| {
+            let launch = Launch {
+                program: "/bin/server".into(),
+                name: "server".to_owned(),
+                args: args.iter().map(ToString::to_string).collect(),
+                cwd: cwd.clone(),
+                stamps: Vec::new(),
+            };
+            let arguments = json!({ "path": text });
+            let found = paths(&arguments, &bases(&launch), &Places::default());
+            let got = found[0].path.as_ref().map(|path| PathBuf::from(&path.text));
+            assert_eq!(got, want, "{args:?} {text}");
+        };
+        let option = format!("--root={}", other.display());
+        let other = other.to_str().unwrap();
+        check(&["x", "-y", "missing/"], "a.txt", Some(cwd.join("a.txt")));
+        check(&["."], "a.txt", Some(cwd.join("a.txt")));
+        check(&["../cwd/"], "a.txt", Some(cwd.join("a.txt")));
+        check(&[other], "a.txt", None);
+        check(&[&option], "a.txt", None);
+        let whole = root.join("other/a.txt");
+        check(&[other], whole.to_str().unwrap(), Some(whole.clone()));
     }
 
     #[test]

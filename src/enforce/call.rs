@@ -76,8 +76,7 @@ pub(crate) fn action(
     }
     let valid = tool.takes(arguments);
     let facts = server.tool_facts(tool);
-    let base = server.cwd();
-    Ok(describe(line, (facts, valid), exact.value, base))
+    Ok(describe(line, (facts, valid), exact.value, server.bases()))
 }
 
 /// The facts of a call.
@@ -85,7 +84,7 @@ pub(crate) fn describe(
     line: &Line,
     (tool, valid): (crate::request::ToolFacts, bool),
     arguments: Value,
-    base: &std::path::Path,
+    bases: &[std::path::PathBuf],
 ) -> CallTool {
     let text = arguments.to_string();
     CallTool {
@@ -94,7 +93,7 @@ pub(crate) fn describe(
         arguments_bytes: text.len() as u64,
         valid,
         secrets: clean::has_secret(&arguments),
-        paths: arguments::paths(&arguments, base, &line.ground.places),
+        paths: arguments::paths(&arguments, bases, &line.ground.places),
         option_like: arguments::option_like(&arguments),
         calls_this_session: 0,
         arguments,
@@ -198,5 +197,39 @@ fn finish(raw: Json, tool: &Tool) -> Json {
             result
         }
         ResultCheck::Wrong(why) => schema::told_as_text(result, &clean::line(&why, 300)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+    use crate::transport::Report;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_hears_that_a_person_is_asked() {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let hears = Arc::clone(&told);
+        let progress = Progress::Report {
+            token: Json::String("t".to_owned()),
+            report: Report::new(move |params| {
+                let mut text = String::new();
+                Json::Object(params).write_to(&mut text);
+                hears.lock().unwrap().push(text);
+            }),
+        };
+        let waits = AtomicBool::new(false);
+        let limit = Duration::from_secs(46);
+        let mute = tokio::time::timeout(limit, tell_waiting(&progress, &waits)).await;
+        assert!(mute.is_err() && told.lock().unwrap().is_empty());
+        waits.store(true, Ordering::Relaxed);
+        let _ = tokio::time::timeout(limit, tell_waiting(&progress, &waits)).await;
+        let report = |progress: &str| {
+            let message = "waits for a person's answer";
+            format!(r#"{{"progressToken":"t","progress":{progress},"message":"{message}"}}"#)
+        };
+        let want = ["0.001", "0.002", "0.003"].map(report);
+        assert_eq!(*told.lock().unwrap(), want);
     }
 }

@@ -20,6 +20,7 @@ use super::launch::StartError;
 use super::line::Line;
 use super::present;
 use super::private::Private;
+use super::signals::Signals;
 use super::terms::{self, Wanted};
 
 /// A command as its user asks for it.
@@ -64,12 +65,11 @@ pub(crate) fn prepare(line: &Line, command: &Command) -> Result<PreparedCommand,
         cwd: ground.cwd.clone(),
         stamps: artefact.stamps.clone(),
     };
-    let confinement = sandbox::plan(&line.machine, &launch, &grant)
-        .map_err(StartError::Plan)?
-        .confinement()
-        .clone();
-    let (risks, warnings) =
+    let plan = sandbox::plan(&line.machine, &launch, &grant).map_err(StartError::Plan)?;
+    let confinement = plan.confinement().clone();
+    let (risks, mut warnings) =
         config::command_warnings(&command.program, &command.args, &ground.places.home);
+    warnings.extend(plan.notices().iter().cloned());
     let fingerprint = fingerprint(&launch, command, &artefact);
     let path = launch.program.to_string_lossy().into_owned();
     let action = RunCommand {
@@ -192,8 +192,17 @@ async fn confined(line: &Line, action: &RunCommand, private: &Private) -> Result
             "the sandbox would hold something else than what was judged".to_owned(),
         ));
     }
+    let mut signals = Signals::take(action.grant.terminal)
+        .map_err(|error| StartError::Path(format!("signals: {error}")))?;
     let mut confined = sandbox::spawn(plan, Stdio::Inherit)
         .await
         .map_err(StartError::Spawn)?;
-    Ok(confined.wait().await)
+    let ended = tokio::select! {
+        exit = confined.wait() => Some(exit),
+        () = signals.ending() => None,
+    };
+    match ended {
+        Some(exit) => Ok(exit),
+        None => Ok(confined.terminate().await),
+    }
 }

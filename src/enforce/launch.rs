@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use crate::audit::{AuditError, EventKind, Outcome};
@@ -14,12 +14,13 @@ use crate::config::ServerDefinition;
 use crate::decision::{Decision, DecisionError, Denial, Permit};
 use crate::disk::program::ProgramError;
 use crate::grant::{Grant, Launch};
-use crate::request::{Agent, LedgerError, PinKind, PinRecord, ServerFacts, StartServer};
+use crate::request::{Agent, Answer, LedgerError, PinKind, PinRecord, ServerFacts, StartServer};
 use crate::sandbox::{self, Confined, PlanError, SpawnError, Stdio};
 use crate::transport::{
     CallError as UpstreamError, ClientInfo, CloseHook, ServerTools, Upstream, UpstreamEvents,
 };
 
+use super::arguments;
 use super::line::Line;
 use super::prepare::{Prepared, agreed, prepare};
 use super::present;
@@ -147,7 +148,7 @@ pub(crate) async fn open(
         Decision::Allow(permit) => permit,
     };
     phase(Phase::Starting);
-    keep_pins(line, &prepared)?;
+    keep_pins(line, &prepared, permit.answer())?;
     let (confined, seq) = launch(line, permit, &prepared.private).await?;
     let begun = Instant::now();
     let (server, events) = connect(line, definition, prepared, (confined, seq), limit).await?;
@@ -186,10 +187,7 @@ async fn launch(
     let outcome = spawn(line, (&action.launch, &action.grant), &action, private).await;
     let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (result, details) = match &outcome {
-        Ok(confined) => (
-            "started",
-            json!({"pid": confined.pid(), "confinement": action.confinement}),
-        ),
+        Ok((confined, notices)) => ("started", started(confined.pid(), &action, notices)),
         Err(error) => (
             "not-started",
             json!({"error": clean::mask(&clean::line(&error.to_string(), 500))}),
@@ -202,7 +200,20 @@ async fn launch(
         details,
         took_ms,
     }))?;
-    Ok((outcome?, seq))
+    Ok((outcome?.0, seq))
+}
+
+/// What is kept of a start that succeeded.
+fn started(pid: u32, action: &StartServer, notices: &[String]) -> Value {
+    let notices: Vec<_> = notices
+        .iter()
+        .map(|notice| clean::mask(&clean::line(notice, 500)).into_owned())
+        .collect();
+    let mut details = json!({"pid": pid, "confinement": action.confinement});
+    if let (false, Some(fields)) = (notices.is_empty(), details.as_object_mut()) {
+        fields.insert("notices".to_owned(), json!(notices));
+    }
+    details
 }
 
 async fn spawn(
@@ -210,7 +221,7 @@ async fn spawn(
     (launch, grant): (&Launch, &Grant),
     action: &StartServer,
     private: &Private,
-) -> Result<Confined, StartError> {
+) -> Result<(Confined, Vec<String>), StartError> {
     private
         .make()
         .map_err(|error| StartError::Path(format!("private folders: {error}")))?;
@@ -220,9 +231,11 @@ async fn spawn(
             "the sandbox would hold something else than what was judged".to_owned(),
         ));
     }
-    sandbox::spawn(plan, Stdio::Piped)
+    let notices = plan.notices().to_vec();
+    let confined = sandbox::spawn(plan, Stdio::Piped)
         .await
-        .map_err(StartError::Spawn)
+        .map_err(StartError::Spawn)?;
+    Ok((confined, notices))
 }
 
 async fn connect(
@@ -266,9 +279,10 @@ async fn connect(
             pin: agreed(&prepared.artefact),
             ..prepared.action.server
         },
-        cwd: prepared.action.launch.cwd,
+        bases: arguments::bases(&prepared.action.launch),
         tools: Default::default(),
         confined,
+        accepted: Default::default(),
         calls: Default::default(),
         started: seq,
         _private: prepared.private,
@@ -287,16 +301,24 @@ async fn end(confined: &Mutex<Option<Confined>>) -> Option<String> {
     Some(confined.shutdown().await.to_string())
 }
 
-/// What was agreed to is what the next start is compared with.
-fn keep_pins(line: &Line, prepared: &Prepared) -> Result<(), LedgerError> {
+/// Whether what an answer agreed to holds for good: it was "always", or policy needs none.
+pub(super) fn lasts(answer: Answer) -> bool {
+    matches!(answer, Answer::None | Answer::Remembered)
+}
+
+/// What was agreed to is what the next start is compared with. An answer for this time or session
+/// does not take the place of what was agreed to for good.
+fn keep_pins(line: &Line, prepared: &Prepared, answer: Answer) -> Result<(), LedgerError> {
     let ledger = line.point.ledger();
-    let subject = prepared.action.server.id.to_string();
+    let subject = prepared.action.server.subject.clone();
     let at_ms = line.point.now_ms();
+    let lasting = lasts(answer);
     let keep = |kind, record: PinRecord| {
-        let same = ledger
-            .pin(kind, &subject)?
-            .is_some_and(|known| known.digest == record.digest && known.parts == record.parts);
-        if same {
+        let stays = ledger.pin(kind, &subject)?.is_some_and(|known| {
+            let same = known.digest == record.digest && known.parts == record.parts;
+            (known.lasting && !lasting) || (same && known.lasting == lasting)
+        });
+        if stays {
             return Ok(());
         }
         ledger.set_pin(kind, &subject, record)
@@ -308,6 +330,7 @@ fn keep_pins(line: &Line, prepared: &Prepared) -> Result<(), LedgerError> {
             parts: Default::default(),
             shown: prepared.shown.clone(),
             at_ms,
+            lasting,
         },
     )?;
     if let Some(digest) = prepared.artefact.digest {
@@ -318,6 +341,7 @@ fn keep_pins(line: &Line, prepared: &Prepared) -> Result<(), LedgerError> {
                 parts: prepared.artefact.parts.clone(),
                 shown: String::new(),
                 at_ms,
+                lasting,
             },
         )?;
     }

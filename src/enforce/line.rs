@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::decision::{Asking, DecisionPoint};
-use crate::request::{Agent, Places, Project, Run, Trigger};
+use crate::disk;
+use crate::request::{Agent, Places, Project, Run, ServerId, Trigger};
 use crate::sandbox::Machine;
 
 /// Where things are for one run of Creance. All paths are resolved.
@@ -30,6 +31,11 @@ impl Ground {
     /// The folder against which a relative path is meant.
     pub(crate) fn base(&self) -> &Path {
         self.project.as_deref().unwrap_or(&self.cwd)
+    }
+
+    /// Under what pins and answers about a server are kept here.
+    pub(crate) fn subject(&self, id: &ServerId) -> String {
+        id.subject(self.project.as_deref().map(disk::path_text).as_deref())
     }
 }
 

@@ -1,16 +1,17 @@
 //! One file per effect: takes a permit by value, spends it on one mechanism, records the outcome.
 
-mod arguments;
+pub(crate) mod arguments;
 pub(crate) mod call;
 mod code;
 pub(crate) mod command;
 pub(crate) mod launch;
 mod line;
 pub(crate) mod prepare;
-mod present;
+pub(crate) mod present;
 mod private;
 pub(crate) mod reply;
 mod server;
+mod signals;
 mod terms;
 mod tool;
 pub(crate) mod tools;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::clean;
 use crate::config::{self, ServerDefinition};
+use crate::digest::{Digest, DigestBuilder};
 use crate::disk;
 use crate::disk::program::Artefact;
 use crate::grant::{Confinement, Launch};
@@ -15,7 +16,7 @@ use crate::sandbox;
 
 use super::code;
 use super::launch::StartError;
-use super::line::Line;
+use super::line::{Ground, Line};
 use super::present::{self, StartView};
 use super::private::Private;
 use super::terms::{self, Wanted};
@@ -34,7 +35,8 @@ pub(crate) struct Prepared {
 pub(crate) fn prepare(line: &Line, definition: &ServerDefinition) -> Result<Prepared, StartError> {
     let ground = &line.ground;
     let cwd = working_folder(line, definition)?;
-    let private = Private::plan(&ground.cache, &definition.id.to_string())
+    let subject = ground.subject(&definition.id);
+    let private = Private::plan(&ground.cache, &subject)
         .map_err(|error| StartError::Path(format!("private folders: {error}")))?;
     let caches = private.npm_caches(ground.home.as_deref());
     let command = (definition.command(), &*definition.args());
@@ -49,22 +51,20 @@ pub(crate) fn prepare(line: &Line, definition: &ServerDefinition) -> Result<Prep
         cwd,
         stamps: artefact.stamps.clone(),
     };
-    let confinement = sandbox::plan(&line.machine, &launch, &grant)
-        .map_err(StartError::Plan)?
-        .confinement()
-        .clone();
-    let known = Known::read(line, definition)?;
+    let plan = sandbox::plan(&line.machine, &launch, &grant).map_err(StartError::Plan)?;
+    let confinement = plan.confinement().clone();
+    let place = (ground, &*launch.cwd, &wanted);
+    let itself = itself((&subject, definition), &artefact, place);
+    let known = Known::read(line, subject)?;
     let shown = definition.shown();
-    let (risks, warnings) = warnings(line, definition, (&artefact, &confinement));
+    let (risks, mut warnings) = warnings(line, definition, (&artefact, &confinement));
+    warnings.extend(plan.notices().iter().cloned());
     let started = config::started(definition.command(), &definition.args());
     let action = StartServer {
-        server: known.server(definition, (&artefact, &confinement)),
+        server: known.server(definition, (&artefact, &confinement), itself),
         program: program(&launch, known.program(&artefact)),
         runner: started.runner,
-        package: started
-            .package
-            .map(|package| (package.name, package.version))
-            .unwrap_or_default(),
+        package: started.package.map(package).unwrap_or_default(),
         launch,
         grant,
         confinement,
@@ -102,17 +102,18 @@ fn configured(definition: &ServerDefinition, artefact: &Artefact) -> Option<Stri
 
 /// What was agreed to about a server.
 struct Known {
+    subject: String,
     definition: Option<PinRecord>,
     artefact: Option<PinRecord>,
 }
 
 impl Known {
-    fn read(line: &Line, definition: &ServerDefinition) -> Result<Self, LedgerError> {
-        let subject = definition.id.to_string();
+    fn read(line: &Line, subject: String) -> Result<Self, LedgerError> {
         let ledger = line.point.ledger();
         Ok(Self {
             definition: ledger.pin(PinKind::Definition, &subject)?,
             artefact: ledger.pin(PinKind::Artefact, &subject)?,
+            subject,
         })
     }
 
@@ -122,11 +123,14 @@ impl Known {
     }
 
     /// A program that cannot be pinned whole still has a digest of what can be read: a change of
-    /// that is a change, and no change of it is no match.
+    /// that is a change, and no change of it is no match. Nor is what was agreed to for a while.
     fn program(&self, artefact: &Artefact) -> Pin {
         match (&self.artefact, artefact.digest) {
+            // It could not be read when the definition was agreed to.
+            (None, Some(_)) if self.definition.is_some() => Pin::Changed,
             (None, _) => Pin::Unpinned,
-            (Some(known), Some(now)) if known.digest == now => agreed(artefact),
+            (Some(known), Some(now)) if known.digest == now && known.lasting => agreed(artefact),
+            (Some(known), Some(now)) if known.digest == now => Pin::Unpinned,
             (Some(_), _) => Pin::Changed,
         }
     }
@@ -135,6 +139,7 @@ impl Known {
         &self,
         definition: &ServerDefinition,
         (artefact, confinement): (&Artefact, &Confinement),
+        itself: Digest,
     ) -> ServerFacts {
         let pin = match (&self.definition, self.program(artefact)) {
             (None, _) => Pin::Unpinned,
@@ -147,6 +152,9 @@ impl Known {
             pin,
             tools_pin: Pin::Unpinned,
             sandboxed: confinement.holds(),
+            itself,
+            subject: self.subject.clone(),
+            tools: Digest::of(""),
         }
     }
 
@@ -172,6 +180,37 @@ impl Known {
     }
 }
 
+/// What an answer about this server holds for. What a program that cannot be pinned runs, and what a
+/// program in the project loads, hangs on the working folder: `npm run mcp` is another program in
+/// each repository. Paths count as they were resolved: a link that is turned is another grant.
+fn itself(
+    (subject, definition): (&str, &ServerDefinition),
+    artefact: &Artefact,
+    (ground, cwd, wanted): (&Ground, &Path, &Wanted),
+) -> Digest {
+    // What lies in the project is meant in each project.
+    let place = |path: &PathBuf| match (&ground.project, artefact_is_here(artefact)) {
+        (Some(root), false) if path.starts_with(root) => {
+            let below = path.strip_prefix(root).unwrap_or(path);
+            format!("./{}", disk::path_text(below))
+        }
+        _ => disk::path_text(path),
+    };
+    let mut digest = DigestBuilder::new("server/1");
+    digest.field(subject);
+    digest.field(definition.digest().to_string());
+    digest.list(artefact.digest.map(|digest| digest.to_string()));
+    digest.field(place(&cwd.to_path_buf()));
+    digest.list(wanted.read.iter().map(place));
+    digest.list(wanted.write.iter().map(place));
+    digest.finish()
+}
+
+/// Whether what runs is decided by where it runs.
+fn artefact_is_here(artefact: &Artefact) -> bool {
+    artefact.unpinned.is_some() || artefact.project_local
+}
+
 /// The pin of a program that was just agreed to.
 pub(super) fn agreed(artefact: &Artefact) -> Pin {
     if artefact.digest.is_some() && artefact.unpinned.is_none() {
@@ -179,6 +218,10 @@ pub(super) fn agreed(artefact: &Artefact) -> Pin {
     } else {
         Pin::Unpinned
     }
+}
+
+fn package(package: config::Package) -> (String, String) {
+    (package.name, package.version)
 }
 
 fn program(launch: &Launch, pin: Pin) -> ProgramFacts {

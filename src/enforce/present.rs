@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::clean;
 use crate::grant::{Grant, Guarantee, Launch, Level, Network};
 use crate::protocol::names;
-use crate::request::{Asked, CallTool, Detail, ReviewTools, RunCommand, StartServer, Wish};
+use crate::request::{Asked, CallTool, Detail, Pin, ReviewTools, RunCommand, StartServer, Wish};
 
 /// Longest field shown on one line, in characters.
 const LINE: usize = 4_000;
@@ -160,10 +160,11 @@ fn quote(word: &str) -> String {
 /// The question about starting a server.
 pub(crate) fn start(start: &StartServer, view: &StartView) -> Asked {
     let id = clean::line(&start.server.id.to_string(), 120);
-    let mut sheet = Sheet::new(if start.first_time {
-        format!("Start the MCP server {id}?")
-    } else {
+    let changed = start.config_changed || start.program.pin == Pin::Changed;
+    let mut sheet = Sheet::new(if changed {
         format!("Start the MCP server {id}, which has changed?")
+    } else {
+        format!("Start the MCP server {id}?")
     });
     sheet.full("command", &command_line(&start.launch));
     if let Some(configured) = &view.configured {
@@ -189,7 +190,10 @@ pub(crate) fn start(start: &StartServer, view: &StartView) -> Asked {
         sheet.warn(warning);
     }
     if let Some(why) = &view.unpinned {
-        sheet.warn(&format!("the program is not pinned: {why}"));
+        sheet.warn(&format!(
+            "the program is not pinned, so no change of it is noticed, and an answer holds in this \
+             folder only: {why}"
+        ));
     }
     if !start.secret_names.is_empty() {
         sheet.warn(&format!(

@@ -1,15 +1,16 @@
 //! A running, confined server: its connection, what its sandbox holds, and the tools in use.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio::sync::Mutex;
 
 use crate::config::ServerDefinition;
+use crate::digest::Digest;
 use crate::grant::Confinement;
-use crate::request::{Pin, ServerFacts, ServerId, ToolFacts};
+use crate::request::{Pin, PinRecord, ServerFacts, ServerId, ToolFacts};
 use crate::sandbox::{Confined, Exit};
 use crate::transport::{ServerHello, Upstream};
 
@@ -25,6 +26,8 @@ pub(crate) struct ToolBook {
     pub(crate) left_out: Vec<(String, String)>,
     /// The whole list against what was agreed to.
     pub(crate) pin: Option<Pin>,
+    /// The digest of the agreed list that the tools in use are of.
+    pub(crate) digest: Option<Digest>,
 }
 
 /// A running server.
@@ -36,10 +39,12 @@ pub(crate) struct Server {
     pub(crate) hello: ServerHello,
     pub(super) facts: ServerFacts,
     pub(super) tools: RwLock<ToolBook>,
+    /// The list that was agreed to for as long as this process of the server runs.
+    pub(super) accepted: RwLock<Option<PinRecord>>,
     pub(super) confined: Arc<Mutex<Option<Confined>>>,
     pub(super) calls: RwLock<BTreeMap<String, Arc<AtomicU64>>>,
     pub(super) started: u64,
-    pub(super) cwd: PathBuf,
+    pub(super) bases: Vec<PathBuf>,
     /// Held so that the temporary folder goes with the server.
     pub(super) _private: Private,
 }
@@ -62,10 +67,32 @@ impl Server {
         *self.tools.write().unwrap_or_else(PoisonError::into_inner) = book;
     }
 
-    /// The facts policy sees, with the tool list's pin as it is now.
+    /// The list that was agreed to since it started.
+    pub(super) fn accepted(&self) -> Option<PinRecord> {
+        self.accepted
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    pub(super) fn accept(&self, list: PinRecord) {
+        *self
+            .accepted
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = Some(list);
+    }
+
+    /// Under what its pins and answers are kept.
+    pub(super) fn subject(&self) -> &str {
+        &self.facts.subject
+    }
+
+    /// The facts policy sees, with the tool list as it is now.
     pub(crate) fn facts(&self) -> ServerFacts {
+        let book = self.tools();
         ServerFacts {
-            tools_pin: self.tools().pin.unwrap_or(Pin::Unpinned),
+            tools_pin: book.pin.unwrap_or(Pin::Unpinned),
+            tools: book.digest.unwrap_or(self.facts.tools),
             ..self.facts.clone()
         }
     }
@@ -108,9 +135,9 @@ impl Server {
         Some(confined.shutdown().await)
     }
 
-    /// Its working folder.
-    pub(crate) fn cwd(&self) -> &Path {
-        &self.cwd
+    /// The folders against which it may mean a relative path.
+    pub(crate) fn bases(&self) -> &[PathBuf] {
+        &self.bases
     }
 
     /// The sequence number of the record that permitted its start.

@@ -19,6 +19,7 @@ use crate::protocol::tools::{LISTED_MAX, OfferedTool, ToolsDiff};
 use crate::request::{Agent, LedgerError, Pin, PinKind, PinRecord, ReviewTools};
 use crate::transport::{CallError as UpstreamError, ServerTools};
 
+use super::launch::lasts;
 use super::line::Line;
 use super::present::{self, ToolView};
 use super::server::{Server, ToolBook};
@@ -150,6 +151,7 @@ fn adopt(
     permit: Permit<ReviewTools>,
     compared: &Compared,
 ) -> Result<(), ReviewError> {
+    let lasting = lasts(permit.answer());
     // A permit made void by a reload adopts nothing: the tools stay held back.
     let Ok((_, seq)) = line.point.redeem(permit) else {
         return Ok(());
@@ -159,16 +161,19 @@ fn adopt(
         .iter()
         .map(|tool| (tool.name().to_owned(), tool.offered.digest))
         .collect();
-    line.point.ledger().set_pin(
-        PinKind::Tools,
-        &server.id().to_string(),
-        PinRecord {
-            digest: compared.digest,
-            parts,
-            shown: texts(&compared.tools),
-            at_ms: line.point.now_ms(),
-        },
-    )?;
+    let list = PinRecord {
+        digest: compared.digest,
+        parts,
+        shown: texts(&compared.tools),
+        at_ms: line.point.now_ms(),
+        lasting,
+    };
+    // Agreed to once or for a session: the next start is compared with the list before.
+    if lasting {
+        let ledger = line.point.ledger();
+        ledger.set_pin(PinKind::Tools, server.subject(), list.clone())?;
+    }
+    server.accept(list);
     line.point
         .note(EventKind::Outcome(Outcome {
             of: seq,
@@ -183,10 +188,13 @@ fn adopt(
 }
 
 fn compare(line: &Line, server: &Server, list: ServerTools) -> Result<Compared, LedgerError> {
-    let known = line
-        .point
-        .ledger()
-        .pin(PinKind::Tools, &server.id().to_string())?;
+    let kept = line.point.ledger().pin(PinKind::Tools, server.subject())?;
+    let kept = kept.filter(|list| list.lasting);
+    let now = list.list.digest();
+    let known = match server.accepted() {
+        Some(accepted) if kept.as_ref().is_none_or(|kept| kept.digest != now) => Some(accepted),
+        _ => kept,
+    };
     let mut aside: Vec<(String, String)> = list
         .list
         .set_aside()
@@ -203,7 +211,7 @@ fn compare(line: &Line, server: &Server, list: ServerTools) -> Result<Compared, 
     Ok(Compared {
         tools,
         aside,
-        digest: list.list.digest(),
+        digest: now,
         known,
     })
 }
@@ -252,10 +260,17 @@ fn book(compared: &Compared, offered: &[Arc<Tool>], pin: Pin, why: &str) -> Tool
         };
         left_out.push((tool.name().to_owned(), why));
     }
+    let agreed = compared.known.as_ref().map(|known| known.digest);
+    let digest = if why.is_empty() {
+        Some(compared.digest)
+    } else {
+        agreed
+    };
     ToolBook {
         offered,
         left_out,
         pin: Some(pin),
+        digest,
     }
 }
 

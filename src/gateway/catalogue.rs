@@ -8,7 +8,7 @@ use crate::clean;
 use crate::enforce::{Line, Server, Tool, call, reply};
 use crate::protocol::json::{Json, Object};
 use crate::protocol::names::{self, NameMode, Renamed};
-use crate::request::{Action, Agent};
+use crate::request::{Action, Agent, ServerId, Source};
 
 use super::member::Member;
 use super::status;
@@ -58,7 +58,7 @@ impl Catalogue {
         }
         let pairs = found
             .iter()
-            .map(|(member, _, tool)| (member.id().clone(), tool.name().to_owned()))
+            .map(|(member, _, tool)| (listed_id(member.id(), members), tool.name().to_owned()))
             .collect();
         let entries: Vec<Entry> = names::expose(mode, CLIENT_PREFIX, pairs)
             .into_iter()
@@ -127,6 +127,20 @@ impl Catalogue {
             .map(item)
             .collect()
     }
+}
+
+/// The identity that a server is listed under. A project's server with the name of another never has
+/// that one's prefix, also while the other does not run: clients keep permissions by tool name.
+fn listed_id(id: &ServerId, members: &[Arc<Member>]) -> ServerId {
+    let folded = id.name.to_lowercase();
+    let taken = members
+        .iter()
+        .any(|other| other.id().source != id.source && other.id().name.to_lowercase() == folded);
+    if id.source == Source::Project && taken {
+        // No configured name holds a slash.
+        return ServerId::new(Source::Project, format!("project/{}", id.name));
+    }
+    id.clone()
 }
 
 /// Whether policy denies a tool whatever its arguments.

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use crate::config::ServerDefinition;
 use crate::enforce::Server;
-use crate::request::ServerId;
+use crate::request::{ServerId, Source};
 
 /// How often a server that died is started again in one run.
 pub(crate) const RESTARTS_MAX: u32 = 3;
@@ -55,6 +55,18 @@ impl State {
             Self::Denied(why) | Self::Failed(why) | Self::Stopped(why) => Some(why),
             Self::Waiting => Some("answer in the client, or run `creance approve` in a terminal"),
             _ => None,
+        }
+    }
+
+    /// In words for a model. Why a server that comes with a repository does not run holds the
+    /// repository's text, and nobody has agreed to it yet: that is for people alone.
+    pub(crate) fn for_model(&self, source: Source) -> String {
+        match self {
+            Self::Denied(_) | Self::Failed(_) if source == Source::Project => format!(
+                "{}; `creance server status` tells the person why",
+                self.word()
+            ),
+            state => state.to_string(),
         }
     }
 }

@@ -115,7 +115,7 @@ async fn find(gateway: &Gateway, name: &str) -> Result<Entry, Result<Json, RpcEr
         ),
         state => format!(
             "Creance: the server {id} is not available ({}). Do not pretend to use it.",
-            clean::text(&state.to_string())
+            clean::text(&state.for_model(member.id().source))
         ),
     };
     Err(Ok(failure(&text)))

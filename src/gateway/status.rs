@@ -45,7 +45,14 @@ pub(super) fn report(gateway: &Gateway) -> Json {
         .iter()
         .flat_map(|member| describe(gateway, member))
         .collect();
-    lines.extend(gateway.problems().iter().map(|p| clean::line(p, 400)));
+    // What is wrong with files quotes them, a repository's too.
+    match gateway.problems().len() {
+        0 => {}
+        count => lines.push(format!(
+            "{count} things in configuration files need a person's attention: `creance config check` \
+             shows them"
+        )),
+    }
     if lines.is_empty() {
         lines.push("no servers are configured: `creance server add` adds one".to_owned());
     }
@@ -65,7 +72,7 @@ pub(super) fn report(gateway: &Gateway) -> Json {
 fn describe(gateway: &Gateway, member: &Member) -> Vec<String> {
     let id = clean::line(&member.id().to_string(), 120);
     let State::Connected(server) = member.state() else {
-        let state = member.state().to_string();
+        let state = member.state().for_model(member.id().source);
         return vec![format!("{id}: {}", clean::line(&state, 600))];
     };
     let book = server.tools();

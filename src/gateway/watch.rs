@@ -45,7 +45,7 @@ impl Gateway {
                 return;
             }
             Err(StartError::Denied(denial)) => {
-                member.set(State::Denied(denial.to_string()));
+                member.set(State::Denied(denial.for_model()));
                 tracing::warn!(server = %member.id(), "{}", clean::line(&denial.to_string(), 2_000));
             }
             Err(error) => {

@@ -127,6 +127,7 @@ pub const PROTECTED: &[&str] = &[
     ".git/hooks",
     ".git/config",
     ".git/config.worktree",
+    ".git/commondir",
     ".git/info/attributes",
     ".gitmodules",
     ".creance",
@@ -157,6 +158,7 @@ pub const PROTECTED: &[&str] = &[
 pub const PROTECTED_FILES: &[&str] = &[
     ".git/config",
     ".git/config.worktree",
+    ".git/commondir",
     ".git/info/attributes",
     ".gitmodules",
     ".mcp.json",
@@ -179,6 +181,7 @@ pub const GUARDED_ABSENT: &[&str] = &[
     ".git/hooks",
     ".git/config",
     ".git/config.worktree",
+    ".git/commondir",
     ".git/info/attributes",
     ".creance",
     ".mcp.json",

@@ -11,7 +11,7 @@ use cedar_policy::{
 use crate::grant::Confinement;
 use crate::request::{Act, Answer, Because, Layer, Query, Role};
 
-use super::facts::{self, FactError, Judged};
+use super::facts::{self, FactError, Judged, Mentioned};
 use super::set::{PolicySet, Store};
 use super::verdict::{PolicyOutcome, Verdict, VerdictPart, engine};
 
@@ -178,18 +178,23 @@ impl PolicySet {
 
     /// Judges one query.
     pub(super) fn part(&self, query: &Query<'_>, held: Answer) -> VerdictPart {
-        let (outcome, because) = match facts::judged(query) {
+        let (outcome, because) = match self.judged(query) {
             Ok(judged) => Judge::new(&self.0, &judged).ruling(query, held),
             Err(error) => (PolicyOutcome::Deny, vec![engine(error.to_string())]),
         };
         (what(query), outcome, because)
     }
 
+    /// A query in Cedar's form, with what this set's policies may look at.
+    pub(super) fn judged(&self, query: &Query<'_>) -> Result<Judged, FactError> {
+        facts::judged(query, Mentioned::Only(self.0.index.folders()))
+    }
+
     /// The forbid that denies this action to this principal on this resource whatever the context,
     /// if there is one: then a tool need not be listed.
     #[must_use]
     pub fn never_allows(&self, query: &Query<'_>) -> Option<Because> {
-        let judged = facts::judged(query).ok()?;
+        let judged = self.judged(query).ok()?;
         let judge = Judge::new(&self.0, &judged);
         let evaluation = judge.evaluate(judged.request(Answer::Once)).ok()?;
         evaluation

@@ -97,7 +97,7 @@ impl PolicySet {
     }
 
     fn in_scope(&self, query: &Query<'_>, held: Answer) -> Vec<ExplainedPolicy> {
-        let Some(probe) = Probe::new(query, held) else {
+        let Some(probe) = Probe::new(self, query, held) else {
             return Vec::new();
         };
         let mut found: Vec<ExplainedPolicy> = self
@@ -125,8 +125,8 @@ struct Probe {
 }
 
 impl Probe {
-    fn new(query: &Query<'_>, held: Answer) -> Option<Self> {
-        let judged = facts::judged(query).ok()?;
+    fn new(set: &PolicySet, query: &Query<'_>, held: Answer) -> Option<Self> {
+        let judged = set.judged(query).ok()?;
         let request = judged.request(held).ok()?;
         Some(Self { judged, request })
     }

@@ -1,15 +1,20 @@
 //! Which policies can apply to a request: by principal type, action and resource type, and by the
 //! entity that the scope names as resource. Everything else need not be evaluated.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use cedar_policy::{
     Entities, EntityUid, Policy, PolicySet, RequestEnv, ResourceConstraint, Schema,
 };
 
+use super::vocabulary::TYPES;
+
 /// The policies of one set, by where they can apply.
 #[derive(Debug, Default)]
-pub(super) struct Index(HashMap<RequestEnv, Slice>);
+pub(super) struct Index {
+    slices: HashMap<RequestEnv, Slice>,
+    folders: HashSet<EntityUid>,
+}
 
 /// The policies of one request environment.
 #[derive(Debug, Default)]
@@ -23,7 +28,10 @@ struct Slice {
 impl Index {
     pub(super) fn new(policies: &PolicySet, schema: &Schema) -> Result<Self, String> {
         let mut slices: HashMap<RequestEnv, Slice> = HashMap::new();
+        let mut folders = HashSet::new();
         for policy in policies.policies() {
+            let literals = policy.entity_literals().into_iter();
+            folders.extend(literals.filter(|entity| *entity.type_name() == TYPES.path));
             let named = named_resource(policy);
             for env in policy.get_valid_request_envs(schema) {
                 let slice = slices.entry(env).or_default();
@@ -34,7 +42,12 @@ impl Index {
                 set.add(policy.clone()).map_err(|error| error.to_string())?;
             }
         }
-        Ok(Self(slices))
+        Ok(Self { slices, folders })
+    }
+
+    /// Every path that any policy names, in its scope or in a condition.
+    pub(super) fn folders(&self) -> &HashSet<EntityUid> {
+        &self.folders
     }
 
     /// The disjoint sets that together hold every policy that can be satisfied by a request about
@@ -45,7 +58,7 @@ impl Index {
         resource: &EntityUid,
         entities: &'a Entities,
     ) -> Vec<&'a PolicySet> {
-        let Some(slice) = self.0.get(env) else {
+        let Some(slice) = self.slices.get(env) else {
             return Vec::new();
         };
         let mut sets = vec![&slice.open];

@@ -1,4 +1,7 @@
 //! Calling a tool, reading a resource, getting a prompt: what the agent asks of a running server.
+//! An answer about any of them holds for the server as it was then: with another definition or
+//! program (or, where that cannot be pinned, in another folder) the question comes again. "The tool"
+//! also ends with another description or schema of it, "all tools" with any change of the list.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -88,9 +91,11 @@ impl Action for CallTool {
             fingerprint,
             scope,
         };
+        let itself = self.tool.server.itself.to_string();
         let exact = Digest::of_fields(
-            "tool.call/1",
+            "tool.call/2",
             [
+                itself.clone(),
                 self.tool.digest.to_string(),
                 self.arguments_digest.to_string(),
             ],
@@ -100,13 +105,16 @@ impl Action for CallTool {
             key(tool.clone(), exact, "this call".to_owned()),
             key(
                 tool.clone(),
-                Digest::of_fields("tool/1", [self.tool.digest.to_string()]),
+                Digest::of_fields("tool/2", [itself.clone(), self.tool.digest.to_string()]),
                 format!("the tool {tool}"),
             ),
             key(
                 server.clone(),
-                Digest::of_fields("server-tools/1", [server.clone()]),
-                format!("all tools of {server}"),
+                Digest::of_fields(
+                    "server-tools/2",
+                    [itself, self.tool.server.tools.to_string()],
+                ),
+                format!("all tools of {server} as they are now"),
             ),
         ]
     }
@@ -138,7 +146,10 @@ impl Action for ReadResource {
             action: Self::NAME,
             principal: agent.name.clone(),
             resource: format!("{}/{}", self.server.id, self.uri),
-            fingerprint: Digest::of_fields("resource.read/1", [&self.uri]),
+            fingerprint: Digest::of_fields(
+                "resource.read/2",
+                [&self.server.itself.to_string(), &self.uri],
+            ),
             scope: "this resource".to_owned(),
         }]
     }
@@ -168,16 +179,19 @@ impl Action for GetPrompt {
     }
 
     fn keys(&self, agent: &Agent) -> Vec<Key> {
+        let itself = self.server.itself.to_string();
         let arguments = self
             .arguments
             .iter()
             .flat_map(|(name, value)| [name.as_str(), value.as_str()]);
-        let fields = std::iter::once(self.name.as_str()).chain(arguments);
+        let fields = [itself.as_str(), self.name.as_str()]
+            .into_iter()
+            .chain(arguments);
         vec![Key {
             action: Self::NAME,
             principal: agent.name.clone(),
             resource: format!("{}/{}", self.server.id, self.name),
-            fingerprint: Digest::of_fields("prompt.get/1", fields),
+            fingerprint: Digest::of_fields("prompt.get/2", fields),
             scope: "this prompt with these arguments".to_owned(),
         }]
     }

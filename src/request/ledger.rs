@@ -34,6 +34,14 @@ pub struct PinRecord {
     pub shown: String,
     /// When, in milliseconds since the Unix epoch.
     pub at_ms: i64,
+    /// Whether it holds for good. What was agreed to once or for a session is kept too, so that the
+    /// next question can show what changed, but it never counts as agreed to.
+    #[serde(default = "lasting")]
+    pub lasting: bool,
+}
+
+fn lasting() -> bool {
+    true
 }
 
 /// A remembered answer.
@@ -191,7 +199,7 @@ impl Ledger for MemoryLedger {
     fn forget(&self, server: &str) -> Result<usize, LedgerError> {
         let pins = self.with_pins(|pins| {
             let before = pins.len();
-            pins.retain(|(_, subject), _| subject != server);
+            pins.retain(|(_, subject), _| !belongs(subject, server));
             before - pins.len()
         });
         let answers = self.with_entries(|entries| {

@@ -25,3 +25,6 @@ pub use path::{PathFacts, Places};
 pub use principal::{Agent, Pin, Principal, Project, ServerFacts, ServerId, Source, Transport};
 pub use program::{ProgramFacts, Risk, RunCommand, RunnerKind};
 pub use start::{EnvFacts, NetworkWish, ReviewTools, StartServer, Wish};
+
+#[cfg(test)]
+mod tests;

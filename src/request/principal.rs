@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::digest::Digest;
+
 /// Where a definition comes from; part of every identity, so that a repository that names its
 /// server `github` does not become the user's `github`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -32,7 +34,9 @@ impl Source {
     }
 }
 
-/// A server's identity: source and name. Displays as `user/github`.
+/// A server's identity: source and name. Displays as `user/github`; a `/` inside the name stands as
+/// `%2F` and a `%` as `%25`, so that the tool `b/c` of the server `a` is never the tool `c` of the
+/// server `a/b`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ServerId {
     /// Where its definition comes from.
@@ -50,11 +54,23 @@ impl ServerId {
             name: name.into(),
         }
     }
+
+    /// Under what pins and answers about the server are kept. A project's server is another one in
+    /// each project: what was agreed to in one repository says nothing about a server that has the
+    /// same name, or the same command line, in the next.
+    #[must_use]
+    pub fn subject(&self, project: Option<&str>) -> String {
+        match (self.source, project) {
+            (Source::Project, Some(root)) => format!("{self}/{root}"),
+            _ => self.to_string(),
+        }
+    }
 }
 
 impl fmt::Display for ServerId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.source.name(), self.name)
+        let name = self.name.replace('%', "%25").replace('/', "%2F");
+        write!(f, "{}/{name}", self.source.name())
     }
 }
 
@@ -131,6 +147,13 @@ pub struct ServerFacts {
     pub tools_pin: Pin,
     /// Whether it runs in a sandbox that enforces writes, secrets and network.
     pub sandboxed: bool,
+    /// Under what its pins and answers are kept: see [`ServerId::subject`].
+    pub subject: String,
+    /// The server as it is: definition, program, and the working folder of what cannot be pinned.
+    /// An answer about its use holds for this server only.
+    pub itself: Digest,
+    /// The tool list in use.
+    pub tools: Digest,
 }
 
 /// Who acts.

@@ -86,13 +86,14 @@ pub struct StartServer {
 }
 
 impl StartServer {
-    /// What "the same start" means: definition, artefact and what the sandbox holds.
+    /// What "the same start" means: the server as it is, and what the sandbox holds.
     #[must_use]
     pub fn fingerprint(&self) -> Digest {
         let artefact = self.artefact.map_or_else(String::new, |d| d.to_string());
         Digest::of_fields(
-            "server.start/1",
+            "server.start/2",
             [
+                self.server.itself.to_string(),
                 self.definition.to_string(),
                 artefact,
                 self.confinement.fingerprint().to_string(),
@@ -118,7 +119,7 @@ impl Action for StartServer {
         vec![Key {
             action: Self::NAME,
             principal: "*".to_owned(),
-            resource: self.server.id.to_string(),
+            resource: self.server.subject.clone(),
             fingerprint: self.fingerprint(),
             scope: "this server as it is".to_owned(),
         }]
@@ -160,7 +161,7 @@ impl Action for ReviewTools {
         vec![Key {
             action: Self::NAME,
             principal: "*".to_owned(),
-            resource: self.server.id.to_string(),
+            resource: self.server.subject.clone(),
             fingerprint: self.tools,
             scope: "this tool list".to_owned(),
         }]

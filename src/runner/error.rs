@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::audit::AuditError;
 use crate::decision::{DecisionError, Denial, DenialKind};
 
 /// What kind of failure it is.
@@ -107,6 +108,18 @@ impl From<Denial> for Error {
             denial: Some(Box::new(denial.clone())),
             ..Self::new(kind, denial.to_string())
         }
+    }
+}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        Self::caused(ErrorKind::Io, error.to_string(), error)
+    }
+}
+
+impl From<AuditError> for Error {
+    fn from(error: AuditError) -> Self {
+        Self::caused(ErrorKind::Audit, error.to_string(), error)
     }
 }
 

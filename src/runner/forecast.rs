@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::audit::{AuditError, AuditSink, Event, Receipt};
 use crate::digest::Digest;
-use crate::enforce::{Line, call, prepare};
+use crate::enforce::{Line, arguments, call, prepare};
 use crate::policy::{Explanation, PolicyOutcome, VerdictPart};
 use crate::request::{
     Action, Agent, Answer, Because, CallTool, DenyAll, Pin, PinKind, StartServer, ToolClaims,
@@ -141,8 +141,9 @@ impl Workspace {
         let pinned = line
             .point
             .ledger()
-            .pin(PinKind::Tools, &definition.id.to_string())
-            .map_err(|e| Error::caused(ErrorKind::Io, e.to_string(), e))?;
+            .pin(PinKind::Tools, &start.server.subject)
+            .map_err(|e| Error::caused(ErrorKind::Io, e.to_string(), e))?
+            .filter(|list| list.lasting);
         let digest = pinned.as_ref().and_then(|pin| pin.parts.get(tool).copied());
         if digest.is_none() {
             notes
@@ -154,6 +155,9 @@ impl Workspace {
         } else {
             Pin::Unpinned
         };
+        if let Some(list) = &pinned {
+            facts.tools = list.digest;
+        }
         if start.first_time || start.config_changed {
             notes.push("the server itself still has to be agreed to".to_owned());
         }
@@ -169,7 +173,8 @@ impl Workspace {
             digest: digest.unwrap_or_else(|| Digest::of(tool)),
             claims: ToolClaims::default(),
         };
-        let action = call::describe(line, (tool, true), arguments.clone(), &start.launch.cwd);
+        let bases = arguments::bases(&start.launch);
+        let action = call::describe(line, (tool, true), arguments.clone(), &bases);
         Ok((action, notes))
     }
 

@@ -51,7 +51,7 @@ impl Workspace {
         for definition in &self.servers {
             let id = definition.id.to_string();
             let tools = ledger
-                .pin(PinKind::Tools, &id)
+                .pin(PinKind::Tools, &self.ground.subject(&definition.id))
                 .map_err(|e| Error::caused(ErrorKind::Io, e.to_string(), e))?
                 .map_or(0, |pin| pin.parts.len());
             let words = std::iter::once(definition.command().to_owned()).chain(definition.args());
@@ -134,7 +134,8 @@ impl Workspace {
         Ok(file.display().to_string())
     }
 
-    /// Forgets pins and answers about a server (`user/files`); returns how many.
+    /// Forgets pins and answers about a server (`user/files`), for a project's server in every
+    /// project; returns how many.
     ///
     /// # Errors
     /// When they cannot be written, or the change cannot be put on record.

@@ -1,6 +1,7 @@
 //! The public handles; wires the floors together. `Runner` is for programs that embed Creance,
 //! `Workspace` is what the command line works with: everything found on this machine.
 
+mod effect;
 mod error;
 mod forecast;
 mod manage;
@@ -16,6 +17,7 @@ mod session;
 mod spec;
 mod workspace;
 
+pub use effect::Effect;
 pub use error::{Error, ErrorKind};
 pub use forecast::Forecast;
 pub use manage::ServerReport;

@@ -74,6 +74,14 @@ impl Policies {
         ))
     }
 
+    /// The store, for a program that does not want to work with the guard rails alone.
+    ///
+    /// # Errors
+    /// What is wrong with the files, when a part of them cannot be used.
+    pub fn into_store(self) -> Result<PolicySet, Error> {
+        self.checked().cloned()
+    }
+
     /// The store, or the error of a command that cannot work without the whole store.
     pub(crate) fn checked(&self) -> Result<&PolicySet, Error> {
         if self.whole {

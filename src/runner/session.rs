@@ -3,11 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::decision::Decision;
-use crate::enforce::launch::{self, StartError};
-use crate::enforce::{Line, call, command};
-use crate::request::{Action, Agent, Asked};
+use serde_json::Value;
 
+use crate::decision::{Decision, Permit};
+use crate::digest::Digest;
+use crate::enforce::launch::{self, StartError};
+use crate::enforce::{Line, call, command, present};
+use crate::request::{
+    Action, Agent, Asked, CallTool, Pin, ServerFacts, ServerId, Source, ToolClaims, ToolFacts,
+    Transport,
+};
+
+use super::effect::Effect;
 use super::error::{Error, ErrorKind};
 use super::server::RunningServer;
 use super::spec::{CommandExit, CommandSpec, ServerSpec};
@@ -59,6 +66,57 @@ impl Session {
             code: exit.code,
             signal: exit.signal,
         })
+    }
+
+    /// A call of a tool that the host program carries out itself. Policies know it as
+    /// `Tool::"user/<set>/<tool>"`, with the same facts as the tool of a server; it runs in no sandbox.
+    ///
+    /// # Errors
+    /// When the arguments are no object.
+    pub fn own_call(&self, (set, tool): (&str, &str), arguments: Value) -> Result<CallTool, Error> {
+        if !arguments.is_object() {
+            return Err(Error::new(
+                ErrorKind::Usage,
+                "the arguments of a tool are a JSON object, such as {\"path\": \"docs/a.md\"}",
+            ));
+        }
+        let id = ServerId::new(Source::User, set);
+        let itself = Digest::of_fields("own-tools/1", [set]);
+        let tool = ToolFacts {
+            server: ServerFacts {
+                subject: id.to_string(),
+                itself,
+                tools: itself,
+                id,
+                transport: Transport::InProcess,
+                pin: Pin::Unpinned,
+                tools_pin: Pin::Unpinned,
+                sandboxed: false,
+            },
+            name: tool.to_owned(),
+            digest: Digest::of_fields("own-tool/1", [set, tool]),
+            claims: ToolClaims::default(),
+        };
+        let bases = [self.line.ground.base().to_path_buf()];
+        Ok(call::describe(&self.line, (tool, true), arguments, &bases))
+    }
+
+    /// Decides a call that the host program carries out itself; a person who is asked sees it in full.
+    ///
+    /// # Errors
+    /// As [`Session::decide`].
+    pub async fn decide_call(&self, call: CallTool) -> Result<Decision<CallTool>, Error> {
+        let asked = present::call(&call);
+        self.decide(call, asked).await
+    }
+
+    /// Spends a permit on an effect that the host program carries out itself, at once.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Denied`] when other policies came into force and made the permit void.
+    pub fn spend<A: Action>(&self, permit: Permit<A>) -> Result<Effect<A>, Error> {
+        let permitted = self.line.point.redeem(permit)?;
+        Ok(Effect::new(Arc::clone(&self.line), permitted))
     }
 
     /// Ends this run: its end goes on record, and the audit log is on the disk when this returns.

@@ -96,6 +96,7 @@ impl Workspace {
             notices,
         } = settings::read_all(&files, &ground.environment);
         let said = problems.iter().map(ToString::to_string).chain(notices);
+        let said = said.chain(disk::unread(&ground.cwd, ground.project.as_deref()));
         Ok(Self {
             problems: said.map(|text| clean::line(&text, 2_000)).collect(),
             folders,

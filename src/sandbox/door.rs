@@ -14,6 +14,8 @@ pub struct Running {
     process: Confined,
     /// What its sandbox holds.
     pub confinement: Confinement,
+    /// What a person should know besides.
+    pub notices: Vec<String>,
 }
 
 /// Starts a program with one backend (`auto`: the best that works).
@@ -21,18 +23,37 @@ pub struct Running {
 /// # Errors
 /// The text of the plan's or the set-up's error.
 pub async fn start(backend: &str, launch: &Launch, grant: &Grant) -> Result<Running, String> {
+    start_with(backend, launch, grant, Stdio::Piped).await
+}
+
+/// The same on the streams of this process.
+///
+/// # Errors
+/// As above.
+pub async fn start_here(backend: &str, launch: &Launch, grant: &Grant) -> Result<Running, String> {
+    start_with(backend, launch, grant, Stdio::Inherit).await
+}
+
+async fn start_with(
+    backend: &str,
+    launch: &Launch,
+    grant: &Grant,
+    stdio: Stdio,
+) -> Result<Running, String> {
     let machine = match backend {
         "auto" => Machine::probe(),
         name => Machine::only(name),
     };
     let plan = plan(&machine, launch, grant).map_err(|error| error.to_string())?;
     let confinement = plan.confinement().clone();
-    let process = spawn(plan, Stdio::Piped)
+    let notices = plan.notices().to_vec();
+    let process = spawn(plan, stdio)
         .await
         .map_err(|error| error.to_string())?;
     Ok(Running {
         process,
         confinement,
+        notices,
     })
 }
 

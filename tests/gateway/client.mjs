@@ -24,7 +24,8 @@ function choose(schema, say) {
   const fields = Object.entries(schema?.properties ?? {});
   for (const [name, field] of fields) {
     const offered = field.enum ?? (field.oneOf ?? []).map((one) => one.const);
-    if (offered.includes(say)) return { [name]: say };
+    const found = offered.find((one) => one === say || one.startsWith(`${say}:`));
+    if (found !== undefined) return { [name]: found };
   }
   for (const [name, field] of fields) {
     if (field.type === "boolean") return { [name]: say !== "no" };

@@ -16,11 +16,13 @@ from mcp import Client, MCPError, StdioServerParameters
 
 
 def choose(schema, say):
-    """The form content that says `say`: by the field that offers it, else by a yes-or-no field."""
+    """The form content that says `say`: by the field that offers it, alone or with what it covers
+    (`session: this call`), else by a yes-or-no field."""
     for name, field in schema.get("properties", {}).items():
         offered = field.get("enum") or [one.get("const") for one in field.get("oneOf", [])]
-        if say in offered:
-            return {name: say}
+        for one in offered:
+            if one == say or str(one).startswith(say + ":"):
+                return {name: one}
     for name, field in schema.get("properties", {}).items():
         if field.get("type") == "boolean":
             return {name: say != "no"}

@@ -10,11 +10,23 @@
 mod cases;
 mod client;
 mod clients;
+mod commands;
 mod decisions;
+mod demo;
+#[cfg(unix)]
+mod hostile;
+#[cfg(unix)]
+mod hostile_files;
 mod kill;
+#[cfg(unix)]
+mod pins;
 #[cfg(target_os = "linux")]
 mod processes;
 mod raw;
 mod real;
 mod servers;
 mod stage;
+#[cfg(target_os = "linux")]
+mod terminal;
+#[cfg(unix)]
+mod up;

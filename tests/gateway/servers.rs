@@ -104,16 +104,44 @@ fn npx_server_starts_from_a_warm_cache() {
     let stage = Stage::new();
     copy(cache, &stage.home.join(".npm"));
     let args = ["-y", real::MEMORY];
-    let server = json!({ "command": "npx", "args": args, "readPaths": read_paths() });
+    let graph = path_text(&stage.project.join("graph.json"));
+    let env = json!({ "MEMORY_FILE_PATH": graph });
+    let server = json!({ "command": "npx", "args": args, "env": env, "readPaths": read_paths() });
     stage.servers(&json!({ "memory": server }));
     stage.policy(PERMIT_ALL);
-    let steps = json!([{ "list": "memory__read_graph" }, { "call": "memory__read_graph" }]);
+    let entity = json!({ "name": "hawk", "entityType": "bird", "observations": ["flies"] });
+    let steps = json!([
+        { "list": "memory__read_graph" },
+        { "call": "memory__create_entities", "args": { "entities": [entity] } },
+        { "call": "memory__read_graph" },
+    ]);
     for client in Client::ALL {
         let Some(got) = client.run(TEST, &stage.gateway(), None, steps.clone()) else {
             continue;
         };
         assert!(!failed(&got["results"][1]), "{got}");
+        assert!(text(&got["results"][2]).contains("hawk"), "{got}");
     }
+    let (_, servers) = stage.json(&["server", "status", "--json"]);
+    assert_eq!(servers[0]["state"], "agreed", "{servers}");
+    assert_eq!(servers[0]["unpinned"], json!(null), "{servers}");
+    // What runs is what was hashed: a changed file of the cached package asks again.
+    let package = "_npx/*/node_modules/@modelcontextprotocol/server-memory/dist/index.js";
+    plant(&stage.home.join(".npm"), package);
+    let (_, servers) = stage.json(&["server", "status", "--json"]);
+    assert_eq!(
+        servers[0]["state"], "its program changed since it was agreed to",
+        "{servers}"
+    );
+}
+
+/// Appends a line to the one file below a folder that this pattern, with one `*`, names.
+fn plant(folder: &std::path::Path, pattern: &str) {
+    let (head, tail) = pattern.split_once("*/").unwrap();
+    let inner = fs::read_dir(folder.join(head)).unwrap().next().unwrap();
+    let file = inner.unwrap().path().join(tail);
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text + "\n// planted\n").unwrap();
 }
 
 /// A folder with everything in it; links stay links.
@@ -151,7 +179,10 @@ fn filesystem_server_is_held_by_the_sandbox() {
             { "call": "files__read_text_file", "args": { "path": home("private.txt") } },
             { "call": "files__directory_tree", "args": { "path": home("") } },
         ]);
-        let Some(got) = client.run(TEST, &stage.gateway(), None, steps) else {
+        // Paths that look like credentials are asked about even so; the person agrees to everything,
+        // and the sandbox still holds.
+        let answers = json!([{ "contains": "", "say": "once" }]);
+        let Some(got) = client.run(TEST, &stage.gateway(), Some(answers), steps) else {
             continue;
         };
         let result = |n: usize| &got["results"][n];
@@ -165,10 +196,11 @@ fn filesystem_server_is_held_by_the_sandbox() {
         assert!(!stage.home.join("outside.txt").exists());
         let all = got.to_string();
         assert!(!all.contains(SECRET), "a secret came through: {all}");
-        assert!(
-            !all.contains("id_ed25519\\\""),
-            "the home folder is listed: {all}"
-        );
+        let listed = text(result(7));
+        assert!(!failed(result(7)) && listed.contains("notes.txt"), "{got}");
+        for hidden in [".ssh", "private.txt", ".config"] {
+            assert!(!listed.contains(hidden), "{hidden} is listed: {listed}");
+        }
         stage.audit_verifies();
     }
 }
@@ -190,7 +222,13 @@ fn the_gateway_speaks_every_revision_and_leaves_with_its_client() {
             "{answer}"
         );
         let listed = raw.request("tools/list", &json!({}));
-        assert_eq!(listed["result"]["tools"], json!([]), "{listed}");
+        let tools = listed["result"]["tools"].as_array().unwrap();
+        let names: Vec<&Value> = tools.iter().map(|tool| &tool["name"]).collect();
+        assert_eq!(names, [&json!("creance_status")], "{listed}");
+        let status = json!({ "name": "creance_status", "arguments": {} });
+        let said = raw.request("tools/call", &status);
+        let text = said["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains("no servers are configured"), "{said}");
         raw.leave();
         assert!(raw.child.wait().unwrap().success());
     }

@@ -78,7 +78,11 @@ impl Stage {
 
     /// The user's configuration: servers by name, each `{command, args, …}`.
     pub(crate) fn servers(&self, servers: &Value) {
-        let config = json!({ "mcpServers": servers });
+        self.configure(&json!({ "mcpServers": servers }));
+    }
+
+    /// The user's whole configuration.
+    pub(crate) fn configure(&self, config: &Value) {
         self.write("home/.config/creance/config.json", &config.to_string());
     }
 
@@ -123,16 +127,31 @@ impl Stage {
         command
     }
 
+    /// Runs one command of the binary to its end: exit code, and all that it said.
+    #[track_caller]
+    pub(crate) fn says(&self, args: &[&str]) -> (Option<i32>, String) {
+        let output = self.creance(args).output().unwrap();
+        let words = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8_lossy(&words).into())
+    }
+
+    /// What one command of the binary prints as JSON, and its exit code.
+    #[track_caller]
+    pub(crate) fn json(&self, args: &[&str]) -> (Option<i32>, Value) {
+        let output = self.creance(args).output().unwrap();
+        let parsed = serde_json::from_slice(&output.stdout);
+        let said = || String::from_utf8_lossy(&output.stderr).into_owned();
+        (
+            output.status.code(),
+            parsed.unwrap_or_else(|e| panic!("{e}: {}", said())),
+        )
+    }
+
     /// The chain of the audit log holds.
     #[track_caller]
     pub(crate) fn audit_verifies(&self) {
-        let output = self.creance(&["audit", "verify"]).output().unwrap();
-        let words = [output.stdout, output.stderr].concat();
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&words)
-        );
+        let (code, words) = self.says(&["audit", "verify"]);
+        assert_eq!(code, Some(0), "{words}");
     }
 }
 

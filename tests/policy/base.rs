@@ -153,6 +153,9 @@ pub(crate) fn server() -> ServerFacts {
         pin: Pin::Matched,
         tools_pin: Pin::Matched,
         sandboxed: true,
+        subject: "user/files".to_owned(),
+        itself: Digest::of("server"),
+        tools: Digest::of("tools"),
     }
 }
 

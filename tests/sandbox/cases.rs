@@ -352,6 +352,9 @@ pub(crate) fn placeholders() {
                 world.project.join(".creance").is_dir(),
                 "the second one still needs it"
             );
+            // A client on the machine reads it meanwhile.
+            let read = fs::read_to_string(world.project.join(".mcp.json")).unwrap();
+            assert_eq!(read, "{}\n", "{backend}");
             fs::write(world.project.join(".envrc"), "mine").unwrap();
             let (out, _, _) = second.finish(b"\n").await;
             assert_eq!(

@@ -20,11 +20,15 @@ mod cases;
 #[cfg(target_os = "linux")]
 mod escapes;
 #[cfg(target_os = "linux")]
+mod ground;
+#[cfg(target_os = "linux")]
 mod kill;
 #[cfg(target_os = "linux")]
 mod probe;
 #[cfg(target_os = "linux")]
 mod runner;
+#[cfg(target_os = "linux")]
+mod walls;
 #[cfg(target_os = "linux")]
 mod world;
 

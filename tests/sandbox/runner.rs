@@ -4,7 +4,7 @@
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use crate::{cases, escapes, kill, probe, world};
+use crate::{cases, escapes, ground, kill, probe, walls, world};
 
 type Test = (&'static str, fn());
 
@@ -19,6 +19,15 @@ const TESTS: &[Test] = &[
     ("kill", kill::run),
     ("shutdown", kill::shutdown),
     ("limits", kill::limits),
+    ("second_wall", walls::second_wall),
+    ("faults", walls::faults),
+    ("no_namespaces", walls::no_namespaces),
+    ("false_tools", walls::false_tools),
+    ("race", ground::race),
+    ("second_names", ground::second_names),
+    ("aliases", ground::aliases),
+    ("whole_network", ground::whole_network),
+    ("terminal", ground::terminal),
 ];
 
 const USER: u32 = 1000;
@@ -28,6 +37,8 @@ pub(crate) fn main() {
     match args.get(1).map(String::as_str) {
         Some("probe") => return probe::main(&args[2..]),
         Some("victim") => return kill::victim(&args[2..]),
+        Some("ground") => return ground::main(&args[2..]),
+        Some("setup") => return walls::main(&args[2..]),
         _ => {}
     }
     if args.iter().any(|arg| arg == "--list") {

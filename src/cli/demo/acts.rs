@@ -10,7 +10,7 @@ use creance::{
 use serde_json::json;
 
 use super::attempts::THROUGH;
-use super::row::{Good, Row, first_line};
+use super::row::{Good, Row, denied, first_line};
 use super::scene::{Scene, absent};
 
 /// What a hostile server tries: in words, for the tool, and the guarantee that stands against it.
@@ -214,13 +214,4 @@ impl Acts<'_> {
         Row::new(attack.tried, happened, "", (stopped && outside).into())
             .held(self.server.confinement(), attack.guarantee)
     }
-}
-
-/// A denial in the words of its policy.
-fn denied(error: &Error) -> String {
-    let reason = error
-        .denial()
-        .and_then(|denial| denial.policies().first())
-        .map(|because| because.reason.clone());
-    reason.map_or_else(|| first_line(error), |reason| format!("denied: {reason}"))
 }

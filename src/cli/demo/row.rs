@@ -63,3 +63,12 @@ pub(super) fn first_line(error: &Error) -> String {
     let text = error.to_string();
     text.lines().next().unwrap_or_default().to_owned()
 }
+
+/// A denial in the words of its policy.
+pub(super) fn denied(error: &Error) -> String {
+    let reason = error
+        .denial()
+        .and_then(|denial| denial.policies().first())
+        .map(|because| because.reason.clone());
+    reason.map_or_else(|| first_line(error), |reason| format!("denied: {reason}"))
+}

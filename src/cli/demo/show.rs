@@ -1,5 +1,6 @@
 //! Plays the demonstration and shows it: what was tried, what happened, by which policy or guarantee.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use creance::{
@@ -10,7 +11,7 @@ use serde_json::json;
 
 use super::acts::{self, Acts};
 use super::player::Player;
-use super::row::{Good, Row, first_line};
+use super::row::{Good, Row, denied};
 use super::scene::Scene;
 use crate::cli::exit::{Exit, Outcome};
 use crate::cli::out;
@@ -83,7 +84,7 @@ fn refused(scene: &Scene, error: &Error) -> Played {
     });
     let mut rows = vec![Row::new(
         "start a server",
-        first_line(error),
+        denied(error),
         policies.unwrap_or_default(),
         Good::from(!machine.ok()),
     )];
@@ -138,10 +139,14 @@ fn table(rows: &[Row]) {
 }
 
 fn close(rows: &[Row], report: &Report, verdict: &str) {
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for row in rows {
         if let Some(why) = &row.weakened {
-            out::line(&format!("weakened here: {}: {why}", row.tried));
+            reasons.entry(why).or_default().push(&row.tried);
         }
+    }
+    for (why, tried) in reasons {
+        out::line(&format!("weakened here: {}: {why}", tried.join("; ")));
     }
     out::line(&format!("audit log: {}", report.to_string().trim_end()));
     out::line(verdict);

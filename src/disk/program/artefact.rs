@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::clean;
 use crate::digest::{Digest, DigestBuilder};
 use crate::grant::FileStamp;
 
@@ -101,8 +102,7 @@ pub(crate) struct ProgramError {
 
 impl fmt::Display for ProgramError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let command: String = self.command.escape_debug().take(300).collect();
-        write!(f, "`{command}` {}", self.why)
+        write!(f, "`{}` {}", clean::line(&self.command, 300), self.why)
     }
 }
 
@@ -110,5 +110,5 @@ impl std::error::Error for ProgramError {}
 
 /// A path for a message: no control characters.
 pub(super) fn shown(path: &Path) -> String {
-    format!("`{}`", path.to_string_lossy().escape_debug())
+    format!("`{}`", clean::line(&path.to_string_lossy(), 4_096))
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::clean;
 use crate::config::{Code, Package, Started, started};
 use crate::grant::Network;
 use crate::request::RunnerKind;
@@ -49,6 +50,12 @@ pub(crate) fn find(wanted: &Wanted<'_>) -> Result<Artefact, ProgramError> {
     let mut artefact = Artefact::new(program, wanted.command, wanted.args.to_vec());
     let mut interpreter = found.clone();
     wanted.executable(&mut artefact, "program", &found);
+    if !starts_what_was_hashed(&artefact) {
+        return Err(ProgramError {
+            command: wanted.command.to_owned(),
+            why: "changes while it is read; try again".to_owned(),
+        });
+    }
     if line.program != wanted.command {
         match search::program(&line.program, wanted.cwd, wanted.path) {
             Ok(inner) => {
@@ -60,6 +67,12 @@ pub(crate) fn find(wanted: &Wanted<'_>) -> Result<Artefact, ProgramError> {
     }
     wanted.code(&mut artefact, &line, &interpreter);
     Ok(artefact.finish())
+}
+
+/// A link on the way to the program may be turned between finding and hashing it.
+fn starts_what_was_hashed(artefact: &Artefact) -> bool {
+    let hashed = artefact.stamps.first().map(|stamp| &stamp.path);
+    !artefact.parts.contains_key("program") || hashed == Some(&artefact.program)
 }
 
 impl Wanted<'_> {
@@ -84,6 +97,9 @@ impl Wanted<'_> {
         let args = std::iter::once(script.to_str()?.to_owned()).chain(rest.iter().cloned());
         let mut artefact = Artefact::new(program, "node", args.collect());
         self.executable(&mut artefact, "program", &found);
+        if !starts_what_was_hashed(&artefact) {
+            return None;
+        }
         node::add_cached(&mut artefact, &folder, &spec);
         Some(artefact.finish())
     }
@@ -153,7 +169,7 @@ impl Wanted<'_> {
             Language::Python | Language::Other => Some(self.cwd.join(argument)),
         };
         let Some(file) = file.filter(|file| file.exists()) else {
-            let argument: String = argument.escape_debug().take(300).collect();
+            let argument = clean::line(argument, 300);
             artefact.leave_out(format!("the script `{argument}` was not found"));
             return;
         };
@@ -176,7 +192,7 @@ impl Wanted<'_> {
 
     /// What package runners start, as far as it is there before they start it.
     fn package(&self, artefact: &mut Artefact, line: &Started) {
-        let program: String = line.program.escape_debug().take(300).collect();
+        let program = clean::line(&line.program, 300);
         match (line.runner, &line.package) {
             (RunnerKind::Binary | RunnerKind::Remote, _) => {}
             (RunnerKind::Npx, Some(package)) if is_npm(&line.program) => {

@@ -147,7 +147,7 @@ pub(super) fn npx(artefact: &mut Artefact, package: &Spec<'_>, cwd: &Path, cache
     let Some(folder) = cached(package, caches) else {
         artefact.leave_out(format!(
             "npx downloads `{}` at the start, because it is not in its cache; run it once, or install the package and name its program",
-            package.name.escape_debug()
+            crate::clean::line(package.name, 300)
         ));
         return;
     };

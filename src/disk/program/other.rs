@@ -12,18 +12,6 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// Opens `root/a/b` for parts `a`, `b`: no part below the root may be a link.
-pub(crate) fn open_below(root: &Path, parts: &[&str]) -> io::Result<File> {
-    let mut path = root.to_owned();
-    for part in parts {
-        path.push(part);
-        if std::fs::symlink_metadata(&path)?.is_symlink() {
-            return Err(io::Error::other("is a link"));
-        }
-    }
-    File::open(path)
-}
-
 /// What the file is now: size and time of the last change.
 pub(crate) fn stamp(path: &Path, metadata: &Metadata) -> FileStamp {
     let modified = metadata.modified().ok();
@@ -46,23 +34,5 @@ pub(crate) fn is_executable(path: &Path) -> bool {
 
 /// Whether everybody may change it: not known here.
 pub(crate) fn is_open_to_all(_metadata: &Metadata) -> bool {
-    false
-}
-
-/// Whether it belongs to this user: not known here.
-pub(crate) fn is_own(_metadata: &Metadata) -> bool {
-    true
-}
-
-/// Whether it belongs to the system: not known here.
-pub(crate) fn is_root(_metadata: &Metadata) -> bool {
-    true
-}
-
-/// New folders are for their owner alone: the user's folder sees to that here.
-pub(crate) fn private(_builder: &mut std::fs::DirBuilder) {}
-
-/// Whether a group may change it: not known here.
-pub(crate) fn is_open_to_group(_metadata: &Metadata) -> bool {
     false
 }

@@ -17,7 +17,7 @@ impl World {
         let world = Self {
             root: tempfile::tempdir().unwrap(),
         };
-        for program in ["node", "python3", "sh", "uvx", "docker", "tool"] {
+        for program in ["node", "python3", "sh", "uvx", "docker", "tool", "env"] {
             world.program(&format!("bin/{program}"), &format!("\u{7f}ELF {program}"));
         }
         world.program("bin/npx", "\u{7f}ELF npx");
@@ -189,6 +189,7 @@ fn a_cached_package_starts_without_npx() {
         write("node_modules/@s/srv/package.json", bin);
         write("node_modules/@s/srv/run.js", script);
     };
+    world.program("bin/env", "\u{7f}ELF env");
     let script = "#!/usr/bin/env node\nrun()";
     let one = r#"{"bin": {"any": "run.js"}}"#;
     install("home/.npm", "@s/srv@1.2.3", one, script);

@@ -4,16 +4,20 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 use serde_json::Value;
 
+use crate::clean;
 use crate::config::{ConfigProblem, SERVERS, SYNTAX, parse};
 use crate::request::Source;
 
-use super::super::program::os;
+use super::super::append::lock_file;
+use super::super::os;
+use super::super::program::os as program_os;
+use super::super::write::write_atomic_as;
 use super::read::text_of;
 
 /// The file was not changed.
@@ -27,13 +31,8 @@ pub(crate) struct SettingsError {
 
 impl fmt::Display for SettingsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let file = self.file.to_string_lossy();
-        write!(
-            f,
-            "nothing was saved: {}: {}",
-            file.escape_debug(),
-            self.why
-        )
+        let file = clean::line(&self.file.to_string_lossy(), 4_096);
+        write!(f, "nothing was saved: {file}: {}", self.why)
     }
 }
 
@@ -55,7 +54,7 @@ pub(crate) fn add(
     if named(&servers, name).next().is_some() {
         return edit.fail(format!(
             "a server `{}` is there already; remove it first",
-            name.escape_debug()
+            clean::line(name, 300)
         ));
     }
     servers.append(name, input(entry));
@@ -87,7 +86,7 @@ pub(crate) fn remove(file: &Path, name: &str) -> Result<(), SettingsError> {
     let servers = edit.servers()?;
     let found: Vec<_> = named(&servers, name).collect();
     if found.is_empty() {
-        return edit.fail(format!("there is no server `{}`", name.escape_debug()));
+        return edit.fail(format!("there is no server `{}`", clean::line(name, 300)));
     }
     for property in found {
         property.remove();
@@ -174,9 +173,9 @@ impl Edit {
         let folder = target
             .parent()
             .ok_or_else(|| error("lies in no folder".to_owned()))?;
-        make_folder(folder).map_err(io_error)?;
+        os::create_private_folder(folder).map_err(io_error)?;
         let lock = lock(&target).map_err(io_error)?;
-        let (text, rights) = match os::open(&target) {
+        let (text, rights) = match program_os::open(&target) {
             Ok(opened) => {
                 let metadata = opened.metadata().map_err(io_error)?;
                 if !metadata.is_file() {
@@ -257,44 +256,18 @@ impl Edit {
     }
 
     fn replace(&self, text: &str) -> io::Result<()> {
-        let folder = self.target.parent().unwrap_or(Path::new("."));
-        let mut temporary = tempfile::Builder::new()
-            .prefix(".config-")
-            .tempfile_in(folder)?;
-        temporary.write_all(self.mark.as_bytes())?;
-        temporary.write_all(text.as_bytes())?;
-        if let Some(rights) = &self.rights {
-            temporary.as_file().set_permissions(rights.clone())?;
-        }
-        temporary.as_file().sync_all()?;
-        temporary
-            .persist(&self.target)
-            .map_err(|error| error.error)?;
-        // The new name is on the disk only when the folder is.
-        if cfg!(unix) {
-            File::open(folder)?.sync_all()?;
-        }
-        Ok(())
+        let text = format!("{}{text}", self.mark);
+        write_atomic_as(&self.target, text.as_bytes(), self.rights.as_ref())
     }
-}
-
-/// Only the user looks into a folder that Creance makes.
-fn make_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    os::private(&mut builder);
-    builder.create(folder)
 }
 
 /// Held until the edit is over; a process that dies lets go of it.
 fn lock(target: &Path) -> io::Result<File> {
     let mut name = target.as_os_str().to_owned();
     name.push(".lock");
-    let file = File::options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(name)?;
-    file.lock()?;
+    let mut options = File::options();
+    let options = options.read(true).write(true).create(true).truncate(false);
+    let file = os::guarded(options).open(name)?;
+    lock_file(&file)?;
     Ok(file)
 }

@@ -3,13 +3,15 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use crate::clean;
 use crate::config::{ConfigProblem, FILE_MAX, Parsed, SERVERS, ServerDefinition, Settings, parse};
 use crate::request::Source;
 
-use super::super::program::os;
+use super::super::os;
+use super::super::program::os as program_os;
+use super::super::read::{self, ReadErrorKind};
 
 /// Where the files of a run lie.
 #[derive(Clone, Debug)]
@@ -67,13 +69,13 @@ const PROJECT_FILES: [&[&str]; 2] = [&[".creance", "config.json"], &[".mcp.json"
 /// Reads every file that is there.
 pub(crate) fn read_all(files: &Files, environment: &BTreeMap<String, String>) -> Configuration {
     let mut all = Configuration::default();
-    let org = read(
+    let org = parsed(
         &files.org,
         Source::Org,
         || own_file(&files.org, Owner::Root),
         environment,
     );
-    let user = read(
+    let user = parsed(
         &files.user,
         Source::User,
         || own_file(&files.user, Owner::User),
@@ -87,7 +89,7 @@ pub(crate) fn read_all(files: &Files, environment: &BTreeMap<String, String>) ->
         let path = parts
             .iter()
             .fold(root.clone(), |path, part| path.join(part));
-        let parsed = read(
+        let parsed = parsed(
             &path,
             Source::Project,
             || project_file(root, parts),
@@ -143,10 +145,10 @@ impl Configuration {
 }
 
 fn clean(text: &str) -> String {
-    text.escape_debug().to_string()
+    clean::line(text, 300)
 }
 
-fn read(
+fn parsed(
     path: &Path,
     source: Source,
     open: impl FnOnce() -> Result<Option<File>, String>,
@@ -171,15 +173,15 @@ enum Owner {
     Root,
 }
 
-/// A file that speaks for the user or the organisation: nobody else may have written it.
+/// A file that speaks for the user or the organisation: nobody else may have written it. The user
+/// may keep it elsewhere and link to it.
 fn own_file(path: &Path, owner: Owner) -> Result<Option<File>, String> {
-    let Some(file) = there(os::open(path))? else {
+    let Some((file, metadata)) = there(read::regular(program_os::open(path)))? else {
         return Ok(None);
     };
-    let metadata = regular(&file)?;
     let right = |metadata: &Metadata| match owner {
-        Owner::User => os::is_own(metadata),
-        Owner::Root => os::is_root(metadata),
+        Owner::User => os::is_own(metadata) || os::is_roots(metadata),
+        Owner::Root => os::is_roots(metadata),
     };
     let whose = match owner {
         Owner::User => "you",
@@ -188,10 +190,10 @@ fn own_file(path: &Path, owner: Owner) -> Result<Option<File>, String> {
     if !right(&metadata) {
         return Err(format!("does not belong to {whose}; try `chown`"));
     }
-    if os::is_open_to_all(&metadata) {
+    if os::anybody_writes(&metadata) {
         return Err("can be changed by every user of this machine; try `chmod o-w`".to_owned());
     }
-    if owner == Owner::Root && os::is_open_to_group(&metadata) {
+    if owner == Owner::Root && os::others_write(&metadata) {
         return Err("can be changed by a group of users; try `chmod g-w`".to_owned());
     }
     let real =
@@ -199,7 +201,8 @@ fn own_file(path: &Path, owner: Owner) -> Result<Option<File>, String> {
     for folder in [path.parent(), real.parent()].into_iter().flatten() {
         let metadata = std::fs::metadata(folder)
             .map_err(|error| format!("lies in a folder that cannot be read: {error}"))?;
-        if !right(&metadata) || os::is_open_to_all(&metadata) {
+        let open = os::anybody_writes(&metadata) && !os::is_sticky(&metadata);
+        if !right(&metadata) || open {
             return Err(format!(
                 "lies in a folder that others than {whose} may change"
             ));
@@ -210,58 +213,28 @@ fn own_file(path: &Path, owner: Owner) -> Result<Option<File>, String> {
 
 /// A project's file: a link could show any file of the user, a foreign owner could be anybody.
 fn project_file(root: &Path, parts: &[&str]) -> Result<Option<File>, String> {
-    let opened = os::open_below(root, parts);
-    let Some(file) = there(opened.map_err(|error| link_error(error, root, parts)))? else {
+    let relative: PathBuf = parts.iter().collect();
+    let Some((file, metadata)) = there(read::open_below(root, &relative))? else {
         return Ok(None);
     };
-    if !os::is_own(&regular(&file)?) {
+    if !os::is_own(&metadata) && !os::is_roots(&metadata) {
         return Err("belongs to another user".to_owned());
     }
     Ok(Some(file))
 }
 
-/// `ELOOP` in words.
-fn link_error(error: io::Error, root: &Path, parts: &[&str]) -> io::Error {
-    let mut path = root.to_owned();
-    let is_link = parts.iter().any(|part| {
-        path.push(part);
-        std::fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_symlink())
-    });
-    if is_link {
-        return io::Error::other("is a link, and a project's configuration must be a file");
-    }
-    error
-}
-
-fn there(opened: io::Result<File>) -> Result<Option<File>, String> {
+fn there<T>(opened: Result<T, ReadErrorKind>) -> Result<Option<T>, String> {
     match opened {
-        Ok(file) => Ok(Some(file)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(format!("cannot be read: {error}")),
+        Ok(opened) => Ok(Some(opened)),
+        Err(ReadErrorKind::Missing) => Ok(None),
+        Err(kind) => Err(kind.to_string()),
     }
 }
 
-fn regular(file: &File) -> Result<Metadata, String> {
-    let metadata = file
-        .metadata()
-        .map_err(|error| format!("cannot be read: {error}"))?;
-    if !metadata.is_file() {
-        return Err("is no regular file".to_owned());
-    }
-    Ok(metadata)
-}
-
-/// At most the limit and one byte more is read, whatever size the file claims.
+/// The text of a file of at most the limit, whatever size it claims.
 pub(super) fn text_of(file: File) -> Result<String, String> {
     let limit = u64::try_from(FILE_MAX).unwrap_or(u64::MAX);
-    let mut bytes = Vec::new();
-    let mut bounded = file.take(limit + 1);
-    bounded
-        .read_to_end(&mut bytes)
-        .map_err(|error| format!("cannot be read: {error}"))?;
-    if bytes.len() > FILE_MAX {
-        return Err(format!("is larger than {} KiB", FILE_MAX >> 10));
-    }
+    let bytes = read::read_regular(file, limit).map_err(|kind| kind.to_string())?;
     String::from_utf8(bytes).map_err(|error| {
         format!(
             "is not UTF-8 text (byte {})",

@@ -142,22 +142,22 @@ fn hostile_files_of_a_project_gain_nothing() {
     let link = World::new();
     link.write("secret", &entry("evil", "/bin/evil"));
     symlink(link.path("secret"), link.path(file)).unwrap();
-    link.check_refused("is a link");
+    link.check_refused("symbolic link, which is not followed");
 
     let fifo = World::new();
     let mode = rustix::fs::Mode::from_raw_mode(0o644);
     let kind = rustix::fs::FileType::Fifo;
     rustix::fs::mknodat(rustix::fs::CWD, fifo.path(file), kind, mode, 0).unwrap();
-    fifo.check_refused("is no regular file");
+    fifo.check_refused("is not a regular file");
 
     let folder = World::new();
     fs::create_dir(folder.path(file)).unwrap();
-    folder.check_refused("is no regular file");
+    folder.check_refused("is not a regular file");
 
     let large = World::new();
     let sparse = fs::File::create(large.path(file)).unwrap();
     sparse.set_len(1 << 30).unwrap();
-    large.check_refused("is larger than 1024 KiB");
+    large.check_refused("is larger than 1048576 bytes");
 
     let deep = World::new();
     deep.write(file, &"[".repeat(500_000));
@@ -178,7 +178,9 @@ fn a_linked_folder_of_a_project_is_refused() {
     let all = world.read();
     assert_eq!(ids(&all), [""; 0]);
     assert!(
-        all.problems[0].to_string().contains("is a link"),
+        all.problems[0]
+            .to_string()
+            .contains("symbolic link, which is not followed"),
         "{:?}",
         all.problems
     );

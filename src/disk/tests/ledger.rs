@@ -37,6 +37,7 @@ fn pin(text: &str) -> PinRecord {
         parts: [("part".to_owned(), Digest::of("part"))].into(),
         shown: text.to_owned(),
         at_ms: 1000,
+        lasting: true,
     }
 }
 

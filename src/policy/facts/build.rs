@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use cedar_policy::{Entity, EntityTypeName, EntityUid, RestrictedExpression};
 
-use crate::policy::vocabulary::uid;
+use crate::policy::vocabulary::{TYPES, uid};
 
 pub(super) type Value = RestrictedExpression;
 
@@ -28,7 +28,15 @@ pub(super) fn unfit<E>(what: &'static str) -> impl FnOnce(E) -> FactError {
 
 /// The entities of one request.
 #[derive(Default)]
-pub(super) struct Entities(HashMap<EntityUid, Entity>);
+pub(super) struct Entities(HashMap<EntityUid, Pending>);
+
+/// What will be an entity once all of the request are known.
+#[derive(Default)]
+struct Pending {
+    attributes: Vec<(String, Value)>,
+    parents: HashSet<EntityUid>,
+    tags: Vec<(String, Value)>,
+}
 
 impl Entities {
     /// Puts an entity in.
@@ -37,14 +45,16 @@ impl Entities {
         name: &EntityUid,
         attributes: impl IntoIterator<Item = (&'static str, Value)>,
         parents: HashSet<EntityUid>,
-    ) -> Result<(), FactError> {
+    ) {
         let attributes = attributes
             .into_iter()
             .map(|(key, value)| (key.to_owned(), value));
-        let entity = Entity::new_with_tags(name.clone(), attributes, parents, [])
-            .map_err(unfit("attributes"))?;
-        self.0.insert(name.clone(), entity);
-        Ok(())
+        let pending = Pending {
+            attributes: attributes.collect(),
+            parents,
+            tags: Vec::new(),
+        };
+        self.0.insert(name.clone(), pending);
     }
 
     /// Puts an entity in that holds tags only.
@@ -52,20 +62,54 @@ impl Entities {
         &mut self,
         kind: &EntityTypeName,
         tags: impl IntoIterator<Item = (String, Value)>,
-    ) -> Result<Value, FactError> {
+    ) -> Value {
         let name = uid(kind, "call");
-        let entity =
-            Entity::new_with_tags(name.clone(), [], [], tags).map_err(unfit("arguments"))?;
-        self.0.insert(name.clone(), entity);
-        Ok(reference(name))
+        let pending = Pending {
+            tags: tags.into_iter().collect(),
+            ..Pending::default()
+        };
+        self.0.insert(name.clone(), pending);
+        reference(name)
     }
 
     pub(super) fn has(&self, name: &EntityUid) -> bool {
         self.0.contains_key(name)
     }
 
-    pub(super) fn into_vec(self) -> Vec<Entity> {
-        self.0.into_values().collect()
+    /// The entities. A path is in every folder above it, but only two kinds of folders can stand on
+    /// the right of an `in`: those that a policy names, and those that this request names, which are
+    /// all entities here. The others would be checked at a cost and never looked at.
+    pub(super) fn finish(self, mentioned: Mentioned<'_>) -> Result<Vec<Entity>, FactError> {
+        let named: HashSet<EntityUid> = self.0.keys().cloned().collect();
+        let counts = |above: &EntityUid| {
+            *above.type_name() != TYPES.path || mentioned.has(above) || named.contains(above)
+        };
+        let entity = |(name, pending): (EntityUid, Pending)| {
+            let parents = pending.parents.into_iter().filter(&counts);
+            Entity::new_with_tags(name, pending.attributes, parents, pending.tags)
+                .map_err(unfit("entities"))
+        };
+        self.0.into_iter().map(entity).collect()
+    }
+}
+
+/// Which folders policies name.
+#[derive(Clone, Copy)]
+pub(crate) enum Mentioned<'a> {
+    /// Any: nothing is left out.
+    #[cfg(test)]
+    Any,
+    /// These.
+    Only(&'a HashSet<EntityUid>),
+}
+
+impl Mentioned<'_> {
+    fn has(self, folder: &EntityUid) -> bool {
+        match self {
+            #[cfg(test)]
+            Self::Any => true,
+            Self::Only(folders) => folders.contains(folder),
+        }
     }
 }
 

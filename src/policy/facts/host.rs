@@ -8,10 +8,10 @@ use cedar_policy::EntityUid;
 use crate::policy::vocabulary::{TYPES, uid};
 use crate::request::HostName;
 
-use super::build::{Entities, FactError, Value, member, text};
+use super::build::{Entities, Value, member, text};
 
 /// Puts a host in.
-pub(super) fn add(entities: &mut Entities, host: &HostName) -> Result<EntityUid, FactError> {
+pub(super) fn add(entities: &mut Entities, host: &HostName) -> EntityUid {
     let name = uid(&TYPES.host, host.as_str());
     let class = host.address().map_or("unresolved", class);
     let attributes = [
@@ -19,8 +19,8 @@ pub(super) fn add(entities: &mut Entities, host: &HostName) -> Result<EntityUid,
         ("literal_ip", Value::new_bool(host.address().is_some())),
         ("ip_class", member(&TYPES.ip_class, class)),
     ];
-    entities.add(&name, attributes, domains(host))?;
-    Ok(name)
+    entities.add(&name, attributes, domains(host));
+    name
 }
 
 fn domains(host: &HostName) -> HashSet<EntityUid> {

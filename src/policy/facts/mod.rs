@@ -9,5 +9,5 @@ mod question;
 mod start;
 mod who;
 
-pub(super) use build::FactError;
+pub(super) use build::{FactError, Mentioned};
 pub(super) use question::{Judged, action_name, judged, named_resource, principal_name};

@@ -8,13 +8,13 @@ use cedar_policy::EntityUid;
 use crate::policy::vocabulary::{TYPES, uid};
 use crate::request::{ArgPath, PathFacts};
 
-use super::build::{Entities, FactError, Value, number, reference, text};
+use super::build::{Entities, Value, number, reference, text};
 
 /// Puts a path in.
-pub(super) fn add(entities: &mut Entities, facts: &PathFacts) -> Result<EntityUid, FactError> {
+pub(super) fn add(entities: &mut Entities, facts: &PathFacts) -> EntityUid {
     let path = uid(&TYPES.path, &facts.text);
     if entities.has(&path) {
-        return Ok(path);
+        return path;
     }
     let name = facts.text.rsplit('/').next().unwrap_or_default();
     let extension = match name.rsplit_once('.') {
@@ -28,8 +28,8 @@ pub(super) fn add(entities: &mut Entities, facts: &PathFacts) -> Result<EntityUi
         ("hidden", Value::new_bool(name.starts_with('.'))),
         ("in_project", Value::new_bool(facts.in_project.is_some())),
     ];
-    entities.add(&path, attributes, above(facts))?;
-    Ok(path)
+    entities.add(&path, attributes, above(facts));
+    path
 }
 
 /// Everything that a path is in, without itself.
@@ -73,17 +73,14 @@ pub(super) struct PathArguments {
 
 /// Puts the path arguments in. `every` is in what all of them are in, `some` in what any is in;
 /// one that cannot be resolved is in nothing, and so `every` is in nothing.
-pub(super) fn add_arguments(
-    entities: &mut Entities,
-    arguments: &[ArgPath],
-) -> Result<PathArguments, FactError> {
+pub(super) fn add_arguments(entities: &mut Entities, arguments: &[ArgPath]) -> PathArguments {
     let mut every: Option<HashSet<EntityUid>> = None;
     let mut some: HashSet<EntityUid> = HashSet::new();
     let mut tags: Vec<(String, Value)> = Vec::new();
     for argument in arguments {
         let mut within = HashSet::new();
         if let Some(facts) = &argument.path {
-            let path = add(entities, facts)?;
+            let path = add(entities, facts);
             within = above(facts);
             within.insert(path.clone());
             if !tags.iter().any(|(name, _)| *name == argument.arg) {
@@ -100,15 +97,15 @@ pub(super) fn add_arguments(
     let count = arguments.len() as u64;
     let mut add_group = |id: &str, within: HashSet<EntityUid>| {
         let group = uid(&TYPES.paths, id);
-        entities.add(&group, [("count", number(count))], within)?;
-        Ok::<_, FactError>(reference(group))
+        entities.add(&group, [("count", number(count))], within);
+        reference(group)
     };
     // Mostly there is one path: then one entity does for both.
     let (every, some) = if every == some {
-        let both = add_group("all", every)?;
+        let both = add_group("all", every);
         (both.clone(), both)
     } else {
-        (add_group("every", every)?, add_group("some", some)?)
+        (add_group("every", every), add_group("some", some))
     };
     let resolved = arguments.iter().all(|argument| argument.path.is_some());
     let inside = |argument: &ArgPath| {
@@ -117,13 +114,13 @@ pub(super) fn add_arguments(
             .as_ref()
             .is_some_and(|path| path.in_project.is_some())
     };
-    Ok(PathArguments {
+    PathArguments {
         every,
         some,
-        by_name: entities.add_tagged(&TYPES.arg_paths, tags)?,
+        by_name: entities.add_tagged(&TYPES.arg_paths, tags),
         resolved: Value::new_bool(resolved),
         outside: Value::new_bool(!arguments.iter().all(inside)),
-    })
+    }
 }
 
 #[cfg(test)]

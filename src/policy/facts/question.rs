@@ -12,7 +12,7 @@ use crate::request::{
 };
 
 use super::args::Flat;
-use super::build::{Entities, FactError, Value, number, reference, text, texts, unfit};
+use super::build::{Entities, FactError, Mentioned, Value, number, reference, text, texts, unfit};
 use super::{host, path, start, who};
 
 /// A query in Cedar's form, checked against the schema.
@@ -61,11 +61,11 @@ impl Judged {
 type Fields = Vec<(&'static str, Value)>;
 
 /// Puts a query into Cedar's form.
-pub(crate) fn judged(query: &Query<'_>) -> Result<Judged, FactError> {
+pub(crate) fn judged(query: &Query<'_>, mentioned: Mentioned<'_>) -> Result<Judged, FactError> {
     let mut entities = Entities::default();
     let principal = match query.principal {
-        Principal::Agent(agent) => who::add_agent(&mut entities, agent)?,
-        Principal::Server(server) => who::add_server(&mut entities, server)?,
+        Principal::Agent(agent) => who::add_agent(&mut entities, agent),
+        Principal::Server(server) => who::add_server(&mut entities, server),
     };
     let (resource, mut fields) = resource(&mut entities, &query.act)?;
     fields.push(("run", who::run(&mut entities, query.run)?));
@@ -79,8 +79,8 @@ pub(crate) fn judged(query: &Query<'_>) -> Result<Judged, FactError> {
         action.clone(),
         resource.type_name().clone(),
     );
-    let entities =
-        Store::from_entities(entities.into_vec(), Some(&SCHEMA)).map_err(unfit("entities"))?;
+    let entities = entities.finish(mentioned)?;
+    let entities = Store::from_entities(entities, Some(&SCHEMA)).map_err(unfit("entities"))?;
     Ok(Judged {
         env,
         resource,
@@ -94,38 +94,38 @@ pub(crate) fn judged(query: &Query<'_>) -> Result<Judged, FactError> {
 fn resource(entities: &mut Entities, act: &Act<'_>) -> Result<(EntityUid, Fields), FactError> {
     match *act {
         Act::StartServer(start) => {
-            let server = who::add_server(entities, &start.server)?;
+            let server = who::add_server(entities, &start.server);
             Ok((server, start::server(entities, start)?))
         }
         Act::ReviewTools(review) => {
-            let server = who::add_server(entities, &review.server)?;
+            let server = who::add_server(entities, &review.server);
             Ok((server, tool_list(review)))
         }
-        Act::Wish(wish) => self::wish(entities, wish),
+        Act::Wish(wish) => Ok(self::wish(entities, wish)),
         Act::CallTool(call) => {
-            let tool = add_tool(entities, &call.tool)?;
-            Ok((tool, self::call(entities, call)?))
+            let tool = add_tool(entities, &call.tool);
+            Ok((tool, self::call(entities, call)))
         }
-        Act::ReadResource(read) => Ok((add_resource(entities, read)?, Vec::new())),
-        Act::GetPrompt(get) => prompt(entities, get),
+        Act::ReadResource(read) => Ok((add_resource(entities, read), Vec::new())),
+        Act::GetPrompt(get) => Ok(prompt(entities, get)),
         Act::RunCommand(command) => {
-            let program = who::add_program(entities, &command.program)?;
+            let program = who::add_program(entities, &command.program);
             Ok((program, start::command(command)?))
         }
     }
 }
 
-fn wish(entities: &mut Entities, wish: &Wish) -> Result<(EntityUid, Fields), FactError> {
+fn wish(entities: &mut Entities, wish: &Wish) -> (EntityUid, Fields) {
     match wish {
         Wish::Read(path) | Wish::Write(path) | Wish::Socket(path) => {
-            Ok((path::add(entities, path)?, Vec::new()))
+            (path::add(entities, path), Vec::new())
         }
         Wish::Network(NetworkWish::Whole) => {
-            Ok((uid(&TYPES.network, "whole"), vec![("port", number(0))]))
+            (uid(&TYPES.network, "whole"), vec![("port", number(0))])
         }
         Wish::Network(NetworkWish::Host { host, port }) => {
             let port = number(u64::from(*port));
-            Ok((host::add(entities, host)?, vec![("port", port)]))
+            (host::add(entities, host), vec![("port", port)])
         }
         Wish::Env(variable) => {
             let name = uid(&TYPES.env_var, &variable.name);
@@ -133,8 +133,8 @@ fn wish(entities: &mut Entities, wish: &Wish) -> Result<(EntityUid, Fields), Fac
                 ("name", text(variable.name.as_str())),
                 ("looks_secret", Value::new_bool(variable.looks_secret)),
             ];
-            entities.add(&name, attributes, HashSet::new())?;
-            Ok((name, Vec::new()))
+            entities.add(&name, attributes, HashSet::new());
+            (name, Vec::new())
         }
     }
 }
@@ -150,7 +150,7 @@ fn tool_list(review: &ReviewTools) -> Fields {
     ]
 }
 
-fn call(entities: &mut Entities, call: &CallTool) -> Result<Fields, FactError> {
+fn call(entities: &mut Entities, call: &CallTool) -> Fields {
     let flat = Flat::of(&call.arguments);
     let names = call.arguments.as_object().map(|object| object.keys());
     let names = texts(names.into_iter().flatten().map(String::as_str));
@@ -159,12 +159,12 @@ fn call(entities: &mut Entities, call: &CallTool) -> Result<Fields, FactError> {
         .texts
         .into_iter()
         .map(|(name, leaf)| (name, text(leaf)));
-    let args = entities.add_tagged(&TYPES.args, tags)?;
+    let args = entities.add_tagged(&TYPES.args, tags);
     let numbers = flat.numbers.into_iter();
     let numbers = numbers.map(|(name, leaf)| (name, Value::new_long(leaf)));
-    let numbers = entities.add_tagged(&TYPES.numbers, numbers)?;
-    let paths = path::add_arguments(entities, &call.paths)?;
-    Ok(vec![
+    let numbers = entities.add_tagged(&TYPES.numbers, numbers);
+    let paths = path::add_arguments(entities, &call.paths);
+    vec![
         ("args", args),
         ("numbers", numbers),
         ("arg_names", names),
@@ -180,11 +180,11 @@ fn call(entities: &mut Entities, call: &CallTool) -> Result<Fields, FactError> {
         ("paths_resolved", paths.resolved),
         ("paths_outside_project", paths.outside),
         ("calls_this_session", number(call.calls_this_session)),
-    ])
+    ]
 }
 
-fn add_tool(entities: &mut Entities, tool: &ToolFacts) -> Result<EntityUid, FactError> {
-    let server = who::add_server(entities, &tool.server)?;
+fn add_tool(entities: &mut Entities, tool: &ToolFacts) -> EntityUid {
+    let server = who::add_server(entities, &tool.server);
     let name = uid(&TYPES.tool, &qualified(&tool.server, &tool.name));
     let attributes = [
         ("name", text(tool.name.as_str())),
@@ -198,12 +198,12 @@ fn add_tool(entities: &mut Entities, tool: &ToolFacts) -> Result<EntityUid, Fact
         ("claims_open_world", Value::new_bool(tool.claims.open_world)),
     ];
     let above = HashSet::from([server, who::source_of(&tool.server)]);
-    entities.add(&name, attributes, above)?;
-    Ok(name)
+    entities.add(&name, attributes, above);
+    name
 }
 
-fn add_resource(entities: &mut Entities, read: &ReadResource) -> Result<EntityUid, FactError> {
-    let server = who::add_server(entities, &read.server)?;
+fn add_resource(entities: &mut Entities, read: &ReadResource) -> EntityUid {
+    let server = who::add_server(entities, &read.server);
     let name = uid(&TYPES.mcp_resource, &qualified(&read.server, &read.uri));
     let scheme = read.uri.split_once(':').map_or("", |(scheme, _)| scheme);
     let attributes = [
@@ -212,24 +212,24 @@ fn add_resource(entities: &mut Entities, read: &ReadResource) -> Result<EntityUi
         ("server", reference(server.clone())),
     ];
     let above = HashSet::from([server, who::source_of(&read.server)]);
-    entities.add(&name, attributes, above)?;
-    Ok(name)
+    entities.add(&name, attributes, above);
+    name
 }
 
-fn prompt(entities: &mut Entities, get: &GetPrompt) -> Result<(EntityUid, Fields), FactError> {
-    let server = who::add_server(entities, &get.server)?;
+fn prompt(entities: &mut Entities, get: &GetPrompt) -> (EntityUid, Fields) {
+    let server = who::add_server(entities, &get.server);
     let name = uid(&TYPES.prompt, &qualified(&get.server, &get.name));
     let attributes = [
         ("name", text(get.name.as_str())),
         ("server", reference(server.clone())),
     ];
     let above = HashSet::from([server, who::source_of(&get.server)]);
-    entities.add(&name, attributes, above)?;
+    entities.add(&name, attributes, above);
     let names = texts(get.arguments.iter().map(|(key, _)| key.as_str()));
     let tags = get.arguments.iter();
     let tags = tags.map(|(key, value)| (key.clone(), text(value.as_str())));
-    let args = entities.add_tagged(&TYPES.args, tags)?;
-    Ok((name, vec![("args", args), ("arg_names", names)]))
+    let args = entities.add_tagged(&TYPES.args, tags);
+    (name, vec![("args", args), ("arg_names", names)])
 }
 
 fn qualified(server: &ServerFacts, name: &str) -> String {

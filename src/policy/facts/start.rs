@@ -12,7 +12,7 @@ type Fields = Vec<(&'static str, Value)>;
 
 /// The context of `server.start`, without run and flags.
 pub(super) fn server(entities: &mut Entities, start: &StartServer) -> Result<Fields, FactError> {
-    let program = who::add_program(entities, &start.program)?;
+    let program = who::add_program(entities, &start.program);
     let (package, version) = &start.package;
     let mut fields = shared(&start.launch, &start.grant, &start.wishes);
     fields.extend([

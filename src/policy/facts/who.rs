@@ -12,7 +12,7 @@ use super::path;
 
 /// Users and groups have no attributes: being in them is all there is to know, and that stands in
 /// the agent's own list.
-pub(super) fn add_agent(entities: &mut Entities, agent: &Agent) -> Result<EntityUid, FactError> {
+pub(super) fn add_agent(entities: &mut Entities, agent: &Agent) -> EntityUid {
     let name = uid(&TYPES.agent, &agent.name);
     let attributes = [
         ("name", text(agent.name.as_str())),
@@ -22,17 +22,14 @@ pub(super) fn add_agent(entities: &mut Entities, agent: &Agent) -> Result<Entity
     ];
     let groups = agent.groups.iter().map(|group| uid(&TYPES.group, group));
     let above = groups.chain([uid(&TYPES.user, &agent.user)]).collect();
-    entities.add(&name, attributes, above)?;
-    Ok(name)
+    entities.add(&name, attributes, above);
+    name
 }
 
-pub(super) fn add_server(
-    entities: &mut Entities,
-    server: &ServerFacts,
-) -> Result<EntityUid, FactError> {
+pub(super) fn add_server(entities: &mut Entities, server: &ServerFacts) -> EntityUid {
     let name = uid(&TYPES.server, &server_name(&server.id));
     if entities.has(&name) {
-        return Ok(name);
+        return name;
     }
     let source = source_of(server);
     let attributes = [
@@ -46,15 +43,14 @@ pub(super) fn add_server(
         ("tools_pin", pin(server.tools_pin)),
         ("sandboxed", Value::new_bool(server.sandboxed)),
     ];
-    entities.add(&name, attributes, HashSet::from([source]))?;
-    Ok(name)
+    entities.add(&name, attributes, HashSet::from([source]));
+    name
 }
 
 /// A server's name in policies, `user/files`. A slash inside the name is written `%2F`: the tool `b/c`
 /// of the server `a` is not the tool `c` of the server `a/b`.
 pub(super) fn server_name(id: &ServerId) -> String {
-    let name = id.name.replace('%', "%25").replace('/', "%2F");
-    format!("{}/{name}", id.source.name())
+    id.to_string()
 }
 
 /// The source of a server as an entity.
@@ -62,10 +58,7 @@ pub(super) fn source_of(server: &ServerFacts) -> EntityUid {
     uid(&TYPES.source, server.id.source.name())
 }
 
-pub(super) fn add_program(
-    entities: &mut Entities,
-    program: &ProgramFacts,
-) -> Result<EntityUid, FactError> {
+pub(super) fn add_program(entities: &mut Entities, program: &ProgramFacts) -> EntityUid {
     let name = uid(&TYPES.program, &program.path);
     let folders = path::folders(&program.path)
         .chain([program.path.as_str()])
@@ -75,14 +68,14 @@ pub(super) fn add_program(
         ("path", text(program.path.as_str())),
         ("pin", pin(program.pin)),
     ];
-    entities.add(&name, attributes, folders.collect())?;
-    Ok(name)
+    entities.add(&name, attributes, folders.collect());
+    name
 }
 
 pub(super) fn run(entities: &mut Entities, run: &Run) -> Result<Value, FactError> {
     let project = uid(&TYPES.project, &run.project.id);
     let attributes = [("trusted", Value::new_bool(run.project.trusted))];
-    entities.add(&project, attributes, HashSet::new())?;
+    entities.add(&project, attributes, HashSet::new());
     record([
         ("now", Value::new_datetime(timestamp(run.now_ms))),
         ("project", reference(project)),

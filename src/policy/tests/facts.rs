@@ -9,7 +9,7 @@ use super::base::{
     Asking, arg_path, call, env, exec, lost_path, path, prompt, resource, start, tools, wish,
 };
 use crate::grant::Place;
-use crate::policy::facts::judged;
+use crate::policy::facts::{Mentioned, judged};
 use crate::policy::vocabulary::JSON;
 use crate::request::{
     Answer, NetworkWish, Pin, Risk, RunnerKind, Source, Transport, Trigger, Wish,
@@ -53,7 +53,7 @@ fn whatever_is_named_is_in_the_store() {
         wish(Wish::Network(NetworkWish::Whole)),
     ];
     for asking in asked {
-        let judged = judged(&asking.query()).unwrap();
+        let judged = judged(&asking.query(), Mentioned::Any).unwrap();
         let request = judged.request(Answer::None).unwrap();
         let mut named = HashSet::new();
         entities_in(
@@ -96,7 +96,7 @@ fn with(mut asking: Asking, change: impl FnOnce(&mut Asking)) {
 
 #[track_caller]
 fn fits(asking: &Asking) {
-    let judged = judged(&asking.query()).unwrap();
+    let judged = judged(&asking.query(), Mentioned::Any).unwrap();
     judged.request(Answer::None).unwrap();
 }
 

@@ -1,4 +1,5 @@
-//! Slicing changes nothing: verdicts and reasons are those of one set of all policies.
+//! Slicing, of policies and of folders, changes nothing: verdicts and reasons are those of one set of
+//! all policies, judged on all that is known.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -9,8 +10,9 @@ use proptest::sample::{select, subsequence};
 
 use super::base::{Asking, arg_path, call, env, exec, path, prompt, resource, start, tools, wish};
 use crate::policy::evaluate::Judge;
+use crate::policy::facts::{self, Mentioned};
 use crate::policy::load::{Loaded, load};
-use crate::policy::{PolicyOutcome, PolicySet, PolicySource, facts};
+use crate::policy::{PolicyOutcome, PolicySet, PolicySource};
 use crate::request::{Answer, Layer, Source, Wish};
 
 const EFFECTS: [&str; 2] = ["permit", "forbid"];
@@ -121,9 +123,10 @@ proptest! {
         let set = PolicySet::new(all).unwrap();
         for asking in requests() {
             let query = asking.query();
-            let judged = facts::judged(&query).unwrap();
+            let judged = set.judged(&query).unwrap();
+            let sliced = Judge::new(&set.0, &judged).ruling(&query, held);
+            let judged = facts::judged(&query, Mentioned::Any).unwrap();
             let mut judge = Judge::new(&set.0, &judged);
-            let sliced = judge.ruling(&query, held);
             judge.sets = vec![&whole];
             assert_eq!(sliced, judge.ruling(&query, held), "{query:?}");
         }

@@ -8,9 +8,11 @@ mod other;
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{
-    Confined, is_root, landlock_abi, run_helper_if_requested, spawn, system, try_backend,
+    Confined, is_root, landlock_abi, run_helper_if_requested, second_names, spawn, system,
+    try_backend,
 };
 #[cfg(not(target_os = "linux"))]
 pub(crate) use other::{
-    Confined, is_root, landlock_abi, run_helper_if_requested, spawn, system, try_backend,
+    Confined, is_root, landlock_abi, run_helper_if_requested, second_names, spawn, system,
+    try_backend,
 };

@@ -9,6 +9,7 @@ use super::error::PlanError;
 use super::folders::{Folder, FolderKind, folders, plain};
 use super::levels::confinement;
 use crate::grant::{Confinement, Environment, Grant, Launch, Limits, Network};
+use crate::sandbox::apply::second_names;
 use crate::sandbox::machine::Machine;
 
 /// What is started, how it is confined, and what that holds.
@@ -36,12 +37,19 @@ pub(crate) struct Plan {
     pub(crate) terminal: bool,
     /// What the plan holds.
     confinement: Confinement,
+    /// What weakens it in this place.
+    notices: Vec<String>,
 }
 
 impl Plan {
     /// What this plan holds, guarantee by guarantee.
     pub(crate) fn confinement(&self) -> &Confinement {
         &self.confinement
+    }
+
+    /// What a person should know about this launch beside its confinement.
+    pub(crate) fn notices(&self) -> &[String] {
+        &self.notices
     }
 
     /// The writable folders of the machine, outermost first.
@@ -56,7 +64,27 @@ impl Plan {
 /// The plan of a launch under a grant on a machine.
 pub(crate) fn plan(machine: &Machine, launch: &Launch, grant: &Grant) -> Result<Plan, PlanError> {
     let offers = machine.offers()?;
-    plan_with(&offers, launch, grant)
+    let mut plan = plan_with(&offers, launch, grant)?;
+    plan.notices = notices(grant);
+    Ok(plan)
+}
+
+/// A guarded file that has another name can be reached through that.
+fn notices(grant: &Grant) -> Vec<String> {
+    let shown = |paths: &[PathBuf], how: &str| -> Vec<String> {
+        let files = second_names(paths).into_iter();
+        files
+            .map(|file| {
+                format!(
+                    "`{}` has a second name (a hard link), through which it {how}: make it a file                      of its own",
+                    file.display()
+                )
+            })
+            .collect()
+    };
+    let mut notices = shown(&grant.protect, "can be written where that name is writable");
+    notices.extend(shown(&grant.hide, "can be read where that name is visible"));
+    notices
 }
 
 /// The same from data alone.
@@ -91,6 +119,7 @@ pub(crate) fn plan_with(
         limits: grant.limits.clone(),
         terminal: grant.terminal,
         confinement: confinement(backend, grant, offers),
+        notices: Vec::new(),
     })
 }
 

@@ -37,6 +37,7 @@ struct Scripted {
     reply: Option<Reply>,
     after: Option<Duration>,
     absent: bool,
+    unwatched: bool,
     asked: AtomicUsize,
     withdrawn: AtomicBool,
 }
@@ -79,6 +80,10 @@ impl Approver for Scripted {
 
     fn attended(&self) -> bool {
         !self.absent
+    }
+
+    fn watched(&self) -> bool {
+        !self.unwatched
     }
 }
 
@@ -242,5 +247,30 @@ proptest! {
             prop_assert!(complete && longest != Answer::None);
             prop_assert!(weighed.answer >= said.max(longest).max(bound));
         }
+    }
+}
+
+/// A dismissal ends the question unless somebody watches the channels that still wait.
+#[tokio::test(start_paused = true)]
+async fn a_dismissed_question_waits_for_those_who_watch_only() {
+    for watched in [true, false] {
+        let dismisses = Arc::new(Scripted {
+            after: Some(Duration::from_secs(1)),
+            ..Scripted::default()
+        });
+        let waits = Arc::new(Scripted {
+            reply: Some(reply(Answer::Once, 0, Channel::Terminal)),
+            after: Some(Duration::from_mins(1)),
+            unwatched: !watched,
+            ..Scripted::default()
+        });
+        let begun = tokio::time::Instant::now();
+        let question = question(Answer::Session);
+        let answered = broker(&[&dismisses, &waits]).ask(&question).await;
+        let want = watched.then_some(Answer::Once);
+        assert_eq!(answered.map(|reply| reply.answer), want);
+        let took = if watched { 60 } else { 3 };
+        assert_eq!(begun.elapsed().as_secs(), took);
+        assert_eq!(waits.withdrawn.load(Ordering::SeqCst), !watched);
     }
 }

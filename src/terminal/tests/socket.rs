@@ -304,8 +304,39 @@ async fn sockets_of_dead_processes_are_removed_and_other_files_are_not() {
 }
 
 #[tokio::test]
+async fn whoever_asks_next_removes_sockets_of_dead_processes() {
+    let asking = Asking::new();
+    folder::make(&asking.folder()).unwrap();
+    let dead = asking.folder().join("0.sock");
+    drop(std::os::unix::net::UnixListener::bind(&dead).unwrap());
+    let _asks = asking.ask(question("q1")).await;
+    let gone = async {
+        while dead.exists() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(5), gone)
+        .await
+        .unwrap();
+    assert_eq!(asking.files().len(), 1, "its own socket stays");
+}
+
+#[tokio::test]
 async fn without_a_folder_nothing_waits() {
     let asking = Asking::new();
     let (waiting, problems) = scan(&asking.folder()).await.unwrap();
     assert!(waiting.is_empty() && problems.is_empty());
+}
+
+/// An approver that reads the questions counts as watching, for a few seconds.
+#[tokio::test]
+async fn who_reads_the_questions_watches() {
+    let asking = Asking::new();
+    let waits = asking.ask(question("q1")).await;
+    assert!(!asking.socket.watched(), "nobody has looked");
+    scan(&asking.folder()).await.unwrap();
+    assert!(asking.socket.watched());
+    asking.socket.board.lock().looked = Instant::now().checked_sub(WATCHED);
+    assert!(!asking.socket.watched(), "nobody looks any more");
+    waits.abort();
 }

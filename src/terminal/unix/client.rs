@@ -43,6 +43,16 @@ pub async fn scan(folder: &Path) -> Result<(Vec<Waiting>, Vec<ApprovalError>), A
     Ok((waiting, problems))
 }
 
+/// Removes the sockets of dead processes: what a killed run left goes when the next one asks.
+pub(super) async fn sweep(folder: PathBuf) {
+    for path in sockets(&folder).unwrap_or_default() {
+        let met = within(UnixStream::connect(&path)).await;
+        if met.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
+            remove_stale(&path);
+        }
+    }
+}
+
 /// Answers a question that was shown.
 ///
 /// # Errors

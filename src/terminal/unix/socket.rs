@@ -23,7 +23,7 @@ use super::super::render::offered;
 use super::super::wire::{
     ApprovalError, Outcome, SAID_SIZE_MAX, Said, TOLD_SIZE_MAX, Told, VERSION, digest,
 };
-use super::{folder, frame};
+use super::{client, folder, frame};
 
 /// Lets `creance approve`, run by the same user, answer the questions of this process.
 ///
@@ -213,6 +213,7 @@ impl Listening {
         std::fs::rename(&new, &path)?;
         let (open, closed) = oneshot::channel();
         tokio::spawn(listen(listener, Arc::clone(board), closed));
+        tokio::spawn(client::sweep(folder.to_owned()));
         Ok(Self { path, _open: open })
     }
 }

@@ -120,6 +120,12 @@ impl Confined {
         if let Ok(exit) = tokio::time::timeout(INPUT_GRACE, self.wait()).await {
             return exit;
         }
+        self.terminate().await
+    }
+
+    /// Ends a process that reads something else than our input: sends `SIGTERM`, waits 3 s, kills the
+    /// tree.
+    pub(crate) async fn terminate(&mut self) -> Exit {
         if let Some(control) = self.control.as_mut() {
             let _ = control.get_mut().write_all(b"T").await;
         }

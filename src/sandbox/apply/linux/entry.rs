@@ -58,6 +58,12 @@ pub(crate) fn run_helper_if_requested() {
     }
 }
 
+/// Whether this process was started as a helper, and is the host program all the same.
+pub(super) fn is_helper() -> bool {
+    let name = std::env::args_os().next().unwrap_or_default();
+    [HELPER, probe::SCRATCH].contains(&name.to_string_lossy().as_ref())
+}
+
 /// Takes descriptors 3 to 5 when they are what main passes, and nothing else is.
 fn handed() -> Result<Handed, StageError> {
     let refuse = |what: &str| StageError::new("helper", format!("{what}: not started by creance"));

@@ -9,10 +9,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use super::placeholder::{self, Kind, Placeholder};
+use super::survey::Found;
 use crate::sandbox::spawn::StageError;
 
 /// Links on the way to one protected path.
 const LINKS_MAX: usize = 16;
+/// How often a path is looked at again that went while it was looked at.
+const LOOKS_MAX: usize = 100;
 /// A `.git` file is one short line.
 const GITLINK_BYTES_MAX: u64 = 8 << 10;
 
@@ -39,8 +42,17 @@ impl Guards {
 
     /// Adds a protected path.
     pub(super) fn add(&mut self, path: &Path) -> Result<(), StageError> {
-        self.walk(path, LINKS_MAX)
-            .map_err(|error| StageError::os("protect", format!("`{}`", path.display()), &error))
+        let mut walked = self.walk(path, LINKS_MAX);
+        for _ in 0..LOOKS_MAX {
+            match &walked {
+                // The placeholder of a sandbox that ends at this moment went while we looked.
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    walked = self.walk(path, LINKS_MAX);
+                }
+                _ => break,
+            }
+        }
+        walked.map_err(|error| StageError::os("protect", format!("`{}`", path.display()), &error))
     }
 
     /// Looks at a `.git` that is a file: the repository behind it is protected as well.
@@ -118,11 +130,19 @@ impl Guards {
 
     /// Covers something that exists, a placeholder of another sandbox among others.
     fn cover(&mut self, path: PathBuf) -> io::Result<()> {
-        if placeholder::is_ours(&path)
-            && let Some(held) = Placeholder::hold(&path)?
-        {
-            self.placeholders.push(held);
+        let found = Found::at(&path);
+        let ours = placeholder::is_ours(&path);
+        let held = if ours {
+            Placeholder::hold(&path)?
+        } else {
+            None
+        };
+        // Unless it is held, it must be what it was, or it may be a placeholder that will go.
+        let settled = held.is_some() || (!ours && found.is_some() && found == Found::at(&path));
+        if !settled {
+            return Err(ErrorKind::NotFound.into());
         }
+        self.placeholders.extend(held);
         self.paths.insert(path);
         Ok(())
     }

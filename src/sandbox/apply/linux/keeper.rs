@@ -6,6 +6,8 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
 use rustix::thread::UnshareFlags;
 
@@ -39,6 +41,8 @@ struct Inner {
     survey: Survey,
     pid: Pid,
     pidfd: OwnedFd,
+    /// The program has our terminal.
+    terminal: bool,
     /// Closed when this process dies: process 1 checks it once its death signal is set.
     _hold: OwnedFd,
 }
@@ -117,6 +121,7 @@ fn divide(handed: Handed, entered: Entered) -> (Handed, StageError) {
                         survey,
                         pid,
                         pidfd,
+                        terminal: handed.plan.terminal,
                         _hold: hold,
                     };
                     watch(&inner, &handed.control)
@@ -193,11 +198,28 @@ fn watch(inner: &Inner, control: &OwnedFd) -> ! {
         if ready(0) {
             let _ = rustix::process::waitpid(Some(inner.pid), WaitOptions::empty());
             inner.survey.tidy();
+            if inner.terminal {
+                take_terminal_back();
+            }
             sys::exit_now(0)
         }
         if ready(1) {
             main_lives = obey(control, &inner.pidfd);
         }
+    }
+}
+
+/// A shell inside makes a group of its own the terminal's. From inside it cannot name the group that
+/// was there before, so when it is gone we bring back ours: otherwise who reads next is stopped.
+fn take_terminal_back() {
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let Ok(tty) = rustix::fs::open("/dev/tty", flags, Mode::empty()) else {
+        return;
+    };
+    let gone = |group| rustix::process::test_kill_process_group(group) == Err(Errno::SRCH);
+    if rustix::termios::tcgetpgrp(&tty).is_ok_and(gone) {
+        // The signal that this raises in a background process is ignored here.
+        let _ = rustix::termios::tcsetpgrp(&tty, rustix::process::getpgrp());
     }
 }
 

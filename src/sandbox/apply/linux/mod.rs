@@ -16,6 +16,7 @@ mod guard;
 mod handover;
 mod init;
 mod keeper;
+mod links;
 mod mounts;
 mod placeholder;
 mod privileges;
@@ -33,5 +34,6 @@ mod wall;
 
 pub(crate) use confined::{Confined, spawn};
 pub(crate) use entry::run_helper_if_requested;
+pub(crate) use links::second_names;
 pub(crate) use probe::{is_root, system, try_backend};
 pub(crate) use wall::landlock_abi;

@@ -1,9 +1,10 @@
 //! Placeholders: what stands on the disk where a protected path is absent, so that a mount can
-//! guard the name. Ours are known by being empty and by their time stamp; a shared lock says that
+//! guard the name. Ours are known by what is in them and by their time stamp; a shared lock says that
 //! a sandbox still needs one. Removed by the last keeper, else by main, else at the next launch.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -15,10 +16,10 @@ use crate::grant::guarded::PROTECTED_FILES;
 /// a folder or file changes it.
 const MARK: i64 = 0x4352_4541;
 
-/// Git reads its hooks and configuration from the folder that this file names, in every
-/// repository. Absent, it means `.`, and an empty one breaks git: its placeholder says `.`.
-pub(super) const COMMON_DIR: &str = ".git/commondir";
-const HERE: &[u8] = b".\n";
+/// Files that other programs read while a sandbox runs, with the text that means nothing to them;
+/// others are empty. Git reads its hooks and configuration from the folder that `commondir` names,
+/// in every repository: absent, it means `.`.
+const TEXTS: &[(&str, &str)] = &[(".git/commondir", ".\n"), (".mcp.json", "{}\n")];
 
 /// One placeholder, kept by its lock.
 #[derive(Debug)]
@@ -36,10 +37,16 @@ pub(super) enum Kind {
 
 /// The kind of a protected path.
 pub(super) fn kind_of(path: &Path) -> Kind {
-    if path.ends_with(COMMON_DIR) || PROTECTED_FILES.iter().any(|entry| path.ends_with(entry)) {
+    if PROTECTED_FILES.iter().any(|entry| path.ends_with(entry)) {
         return Kind::File;
     }
     Kind::Folder
+}
+
+/// What is in the placeholder of a file.
+fn text_of(path: &Path) -> &'static str {
+    let text = TEXTS.iter().find(|(entry, _)| path.ends_with(entry));
+    text.map_or("", |(_, text)| text)
 }
 
 /// Whether this is a placeholder of ours.
@@ -151,12 +158,11 @@ fn remove_locked(path: &Path, held: &File) {
 }
 
 fn marked(path: &Path, found: &fs::Metadata) -> bool {
-    let untouched = if path.ends_with(COMMON_DIR) {
-        found.is_file() && found.len() == HERE.len() as u64
-    } else {
-        found.is_dir() || (found.is_file() && found.len() == 0)
-    };
-    untouched && found.mtime() == MARK
+    found.mtime() == MARK
+        && (found.is_dir()
+            || found.is_file()
+                && found.len() == text_of(path).len() as u64
+                && fs::read(path).is_ok_and(|text| text == text_of(path).as_bytes()))
 }
 
 fn is_empty_folder(path: &Path) -> bool {
@@ -191,10 +197,9 @@ fn create(path: &Path, kind: Kind) -> io::Result<()> {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
             let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP;
             let file = rustix::fs::openat(&folder, name, flags, mode)?;
-            if path.ends_with(COMMON_DIR) {
-                rustix::io::write(&file, HERE)?;
-            }
-            file
+            let mut file = File::from(file);
+            io::Write::write_all(&mut file, text_of(path).as_bytes())?;
+            OwnedFd::from(file)
         }
     };
     let mark = Timespec {

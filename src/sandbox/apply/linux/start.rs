@@ -42,6 +42,10 @@ pub(super) struct Started {
 
 /// Starts a helper and waits until its program runs or a step failed.
 pub(super) fn start(plan: &Plan, stdio: Stdio) -> Result<Started, SpawnError> {
+    if super::entry::is_helper() {
+        // A host program that does not call the helper first would start itself without end.
+        return Err(SpawnError::Died);
+    }
     let spec = sealed(plan).map_err(SpawnError::Helper)?;
     let (status, status_end) =
         rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(|e| SpawnError::Helper(e.into()))?;

@@ -87,12 +87,6 @@ fn fill(plan: &Plan, table: &MountTable, guards: &mut Guards) -> Result<Filled, 
             guards.add(&alias)?;
         }
     }
-    for git in plan.protect.iter().filter_map(|path| path.parent()) {
-        // A file of this name would lead git to hooks and settings elsewhere.
-        if git.ends_with(".git") && git.join("HEAD").is_file() {
-            guards.add(&git.join("commondir"))?;
-        }
-    }
     for root in git_files(plan) {
         guards.add_git_file(&root)?;
     }

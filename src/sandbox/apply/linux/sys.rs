@@ -229,9 +229,13 @@ pub(super) fn set_hostname(name: &CStr) -> io::Result<()> {
     Ok(rustix::system::sethostname(name.to_bytes())?)
 }
 
-/// Drops the supplementary groups, which only the real root can do.
+/// Drops the supplementary groups of root. The root of an unprivileged container may not, and has
+/// only those of the user who started it.
 pub(super) fn drop_groups() -> io::Result<()> {
-    Ok(rustix::thread::set_thread_groups(&[])?)
+    match rustix::thread::set_thread_groups(&[]) {
+        Err(rustix::io::Errno::PERM) => Ok(()),
+        other => Ok(other?),
+    }
 }
 
 /// The Landlock ABI of the kernel, 0 without.

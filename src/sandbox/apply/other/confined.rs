@@ -82,6 +82,11 @@ impl Confined {
         if let Ok(exit) = tokio::time::timeout(INPUT_GRACE, self.wait()).await {
             return exit;
         }
+        self.terminate().await
+    }
+
+    /// Ends a process that reads something else than our input: kills it.
+    pub(crate) async fn terminate(&mut self) -> Exit {
         self.kill();
         self.wait().await
     }
