@@ -11,7 +11,11 @@ use super::out;
 /// `creance approve` in another terminal. Servers come from ~/.config/creance/config.json, from
 /// /etc/creance/config.json, and from .mcp.json and .creance/config.json of the project.
 #[derive(Debug, Args)]
-#[command(after_help = "Example, for Claude Code:\n  claude mcp add creance -- creance serve")]
+#[command(after_help = "\
+Example, for Claude Code:
+  claude mcp add creance -- creance serve
+The variable CREANCE_LOG (error, warn, info, debug) says how much is told on standard error.
+Exit code 1 when records of the audit log could not be written.")]
 pub(crate) struct ServeArgs {}
 
 pub(crate) async fn run(_args: ServeArgs) -> Outcome {

@@ -8,7 +8,7 @@ use crate::grant::{Grant, Guarantee, Launch, Level, Network};
 use crate::protocol::names;
 use crate::request::{Asked, CallTool, Detail, Pin, ReviewTools, RunCommand, StartServer, Wish};
 
-/// Longest field shown on one line, in characters; a longer one is shown in full over several lines.
+/// Longest field shown on one line, in characters.
 const LINE: usize = 4_000;
 
 /// What the person is told about a start beside its facts.
@@ -46,10 +46,16 @@ impl Sheet {
 
     fn line(&mut self, label: &str, text: &str) {
         if !text.is_empty() {
-            self.asked
-                .details
-                .push(Detail::new(label, clean::line(text, LINE)));
+            let shown = self.one_line(text);
+            self.asked.details.push(Detail::new(label, shown));
         }
+    }
+
+    /// A value on one line. One that is cut is not shown whole, and cannot be agreed to.
+    fn one_line(&mut self, text: &str) -> String {
+        let shown = clean::line(text, LINE);
+        self.asked.complete &= shown == clean::line(text, usize::MAX);
+        shown
     }
 
     fn full(&mut self, label: &str, text: &str) {
@@ -66,7 +72,7 @@ impl Sheet {
 
     fn lines(&mut self, label: &str, lines: &[String]) {
         if !lines.is_empty() {
-            let cleaned: Vec<String> = lines.iter().map(|l| clean::line(l, LINE)).collect();
+            let cleaned: Vec<String> = lines.iter().map(|line| self.one_line(line)).collect();
             self.asked
                 .details
                 .push(Detail::new(label, cleaned.join("\n")));
@@ -237,8 +243,12 @@ pub(crate) fn tools(review: &ReviewTools, views: &[ToolView]) -> Asked {
 
 /// The question about a tool call.
 pub(crate) fn call(call: &CallTool) -> Asked {
-    let tool = clean::line(&format!("{}/{}", call.tool.server.id, call.tool.name), 200);
-    let mut sheet = Sheet::new(format!("Call {tool}?"));
+    let tool = format!("{}/{}", call.tool.server.id, call.tool.name);
+    let short = clean::line(&tool, 200);
+    let mut sheet = Sheet::new(format!("Call {short}?"));
+    if short != clean::line(&tool, LINE) {
+        sheet.line("tool", &tool);
+    }
     sheet.full("arguments", &pretty(&call.arguments));
     let paths: Vec<String> = call
         .paths
@@ -304,4 +314,37 @@ fn near_keys(value: &Value) -> Vec<(&str, &str)> {
 /// escaped; keys and values one to a line.
 fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(text: &str, complete: bool) {
+        let mut sheet = Sheet::new(String::new());
+        sheet.line("program", "/bin/x");
+        sheet.lines("reads", &[text.to_owned()]);
+        assert_eq!(sheet.asked.complete, complete, "{} bytes", text.len());
+    }
+
+    #[test]
+    fn a_line_that_is_cut_cannot_be_agreed_to() {
+        check(&"x".repeat(LINE), true);
+        check(&"x".repeat(LINE + 1), false);
+        // Marks are longer than what they stand for.
+        check(&"\u{200b}".repeat(LINE / 2), false);
+    }
+
+    #[test]
+    fn near_keys_are_found_at_any_depth() {
+        let near = |value: &Value| near_keys(value).len();
+        assert_eq!(
+            near(&json!({ "command": 1, "command ": 2, "comm\u{430}nd": 3 })),
+            2
+        );
+        assert_eq!(near(&json!([{ "a": { "path": 1, "Path": 2 } }])), 1);
+        assert_eq!(near(&json!({ "from": 1, "to": { "from": 2 } })), 0);
+    }
 }

@@ -8,6 +8,7 @@ mod desk;
 mod disk_full;
 mod lifecycle;
 mod paths;
+mod pins;
 mod poison;
 mod protocol;
 mod questions;
