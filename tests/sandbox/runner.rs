@@ -20,6 +20,7 @@ const TESTS: &[Test] = &[
     ("shutdown", kill::shutdown),
     ("limits", kill::limits),
     ("second_wall", walls::second_wall),
+    ("short_lives", walls::short_lives),
     ("faults", walls::faults),
     ("no_namespaces", walls::no_namespaces),
     ("false_tools", walls::false_tools),
