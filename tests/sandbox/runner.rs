@@ -3,6 +3,8 @@
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
 
 use crate::{cases, escapes, ground, kill, probe, walls, world};
 
@@ -20,6 +22,7 @@ const TESTS: &[Test] = &[
     ("shutdown", kill::shutdown),
     ("limits", kill::limits),
     ("second_wall", walls::second_wall),
+    ("short_lives", walls::short_lives),
     ("faults", walls::faults),
     ("no_namespaces", walls::no_namespaces),
     ("false_tools", walls::false_tools),
@@ -31,6 +34,8 @@ const TESTS: &[Test] = &[
 ];
 
 const USER: u32 = 1000;
+
+const TEST_MAX: Duration = Duration::from_secs(120);
 
 pub(crate) fn main() {
     let args: Vec<String> = std::env::args().collect();
@@ -52,21 +57,29 @@ pub(crate) fn main() {
         .filter(|arg| !arg.starts_with('-'))
         .map(String::as_str)
         .collect();
-    std::thread::spawn(|| {
-        std::thread::sleep(std::time::Duration::from_secs(120));
-        eprintln!("a test hangs");
-        std::process::abort();
-    });
     for (name, test) in TESTS {
         if !wanted.is_empty() && !wanted.iter().any(|want| name.contains(want)) {
             continue;
         }
         println!("test {name} (uid {})", world::uid());
+        let _guard = watch(name);
         test();
         if world::uid() == 0 {
             as_user(name);
         }
     }
+}
+
+/// Ends a test that hangs.
+fn watch(name: &'static str) -> Sender<()> {
+    let (guard, ended) = channel::<()>();
+    std::thread::spawn(move || {
+        if ended.recv_timeout(TEST_MAX) == Err(RecvTimeoutError::Timeout) {
+            eprintln!("{name} hangs");
+            std::process::abort();
+        }
+    });
+    guard
 }
 
 fn as_user(name: &str) {

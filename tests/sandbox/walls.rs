@@ -58,6 +58,21 @@ pub(crate) fn second_wall() {
     assert!(!std::path::Path::new("/tmp/birdcage-root").exists());
 }
 
+/// However short a program lives, its end is told as it was.
+pub(crate) fn short_lives() {
+    for backend in backends() {
+        let world = World::new();
+        for round in 0..40 {
+            let out = run(&backend, &world.shell("exit 3"), &world.grant()).unwrap();
+            assert_eq!(
+                out.exit.to_string(),
+                "exited with code 3",
+                "{backend}, round {round}"
+            );
+        }
+    }
+}
+
 /// What is taken away from the machine, the backend, and the step that must be named.
 const FAULTS: &[(&str, u32, &str, &str)] = &[
     ("max_user_namespaces", 0, "linux-l3", "user-namespace: "),

@@ -30,7 +30,8 @@ const WORDS_BYTES_MAX: u64 = 4096;
 /// A program behind the second wall.
 pub(super) struct Caged {
     child: Child,
-    program: OwnedFd,
+    /// `None` when it had ended before anyone looked.
+    program: Option<OwnedFd>,
     /// What birdcage has to say; kept open, or its words would end it.
     _words: File,
 }
@@ -59,12 +60,12 @@ fn enter(plan: &Plan, handover: &Handover, null: &OwnedFd) -> Result<Caged, Stag
         Err(_) => return Err(failed("it panicked", words)),
     };
     match await_stage_two(&child, handover)? {
-        Some(program) => Ok(Caged {
+        StageTwo::Runs(program) => Ok(Caged {
             child,
             program,
             _words: words,
         }),
-        None => Err(failed("it ended early", words)),
+        StageTwo::Lost => Err(failed("it ended early", words)),
     }
 }
 
@@ -97,8 +98,15 @@ fn spawn(plan: &Plan) -> birdcage::error::Result<Child> {
     cage.spawn(stage_two)
 }
 
-/// The second stage, when it has taken over; `None` when everything has ended before.
-fn await_stage_two(child: &Child, handover: &Handover) -> Result<Option<OwnedFd>, StageError> {
+/// What became of the second stage.
+enum StageTwo {
+    /// It has taken over; it may have ended since.
+    Runs(Option<OwnedFd>),
+    /// Everything ended before it took over.
+    Lost,
+}
+
+fn await_stage_two(child: &Child, handover: &Handover) -> Result<StageTwo, StageError> {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let pid = pid.ok_or_else(|| StageError::new("birdcage", "no process id"))?;
     let ended =
@@ -114,12 +122,14 @@ fn await_stage_two(child: &Child, handover: &Handover) -> Result<Option<OwnedFd>
             Err(error) => return Err(os("poll", error)),
         }
         if let Some(program) = handover.taken() {
-            return rustix::process::pidfd_open(program, PidfdFlags::empty())
-                .map(Some)
-                .map_err(|e| os("program", e));
+            return match rustix::process::pidfd_open(program, PidfdFlags::empty()) {
+                Ok(program) => Ok(StageTwo::Runs(Some(program))),
+                Err(rustix::io::Errno::SRCH) => Ok(StageTwo::Runs(None)),
+                Err(error) => Err(os("program", error)),
+            };
         }
         if fds.last().is_some_and(|fd| !fd.revents().is_empty()) {
-            return Ok(None);
+            return Ok(StageTwo::Lost);
         }
     }
 }
@@ -127,7 +137,9 @@ fn await_stage_two(child: &Child, handover: &Handover) -> Result<Option<OwnedFd>
 impl Caged {
     /// Asks the program to end.
     pub(super) fn terminate(&self) {
-        let _ = rustix::process::pidfd_send_signal(&self.program, Signal::TERM);
+        if let Some(program) = &self.program {
+            let _ = rustix::process::pidfd_send_signal(program, Signal::TERM);
+        }
     }
 
     /// How the program ended, once it has. Does not wait.

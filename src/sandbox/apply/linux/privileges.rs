@@ -1,5 +1,6 @@
 //! Limits and the end of all privileges.
 
+use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit};
 use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
 
@@ -42,8 +43,11 @@ pub(super) fn drop_all() -> Result<(), StageError> {
     let _ = rustix::thread::clear_ambient_capability_set();
     for number in 0..64 {
         let one = CapabilitySet::from_bits_retain(1 << number);
-        // Unknown to this kernel, or already without the right to drop: checked below.
-        let _ = rustix::thread::remove_capability_from_bounding_set(one);
+        // Already without the right to drop: checked below.
+        if rustix::thread::remove_capability_from_bounding_set(one) == Err(Errno::INVAL) {
+            // The kernel knows no more.
+            break;
+        }
     }
     let locked = CapabilitiesSecureBits::NO_ROOT
         | CapabilitiesSecureBits::NO_ROOT_LOCKED

@@ -28,6 +28,8 @@ pub(super) struct View {
     pub(super) machine: OwnedFd,
     /// The root of the view.
     pub(super) root: OwnedFd,
+    /// Shown at every empty folder in which nothing is laid.
+    empty: OwnedFd,
     /// Made read-only at the end, when every mount point is there.
     closing: Vec<OwnedFd>,
 }
@@ -72,6 +74,7 @@ impl View {
         Ok(Self {
             machine,
             root,
+            empty: tmpfs(EMPTY)?,
             closing: Vec::new(),
         })
     }
@@ -85,7 +88,7 @@ impl View {
 
     fn lay(&mut self, place: &Place, survey: &Survey) -> Result<(), StageError> {
         match place.kind {
-            FolderKind::Empty => self.lay_empty(place),
+            FolderKind::Empty => self.lay_empty(place, survey),
             FolderKind::Private => self.lay_private(place),
             FolderKind::Read => {
                 let tree = self.copy(place)?;
@@ -112,18 +115,27 @@ impl View {
         clone_tree(source).map_err(failed)
     }
 
-    fn lay_empty(&mut self, place: &Place) -> Result<(), StageError> {
-        let empty = tmpfs(EMPTY)?;
+    fn lay_empty(&mut self, place: &Place, survey: &Survey) -> Result<(), StageError> {
+        let failed = |e| os("view", format!("`{}`", place.path.display()), e);
         match open_or_make(self.root.as_fd(), &place.path, Kind::Folder) {
             Ok(target) if is_folder_fd(target.as_fd()) => {
-                attach(&empty, target).map_err(|e| os("view", place.path.display(), e))?;
-                self.closing.push(empty);
-                Ok(())
+                let below =
+                    |other: &Place| other.path != place.path && other.path.starts_with(&place.path);
+                if survey.folders.iter().any(below) {
+                    let empty = tmpfs(EMPTY)?;
+                    attach(&empty, target).map_err(failed)?;
+                    self.closing.push(empty);
+                    return Ok(());
+                }
+                let empty = clone_tree(&self.empty).map_err(failed)?;
+                sys::mount_setattr(&empty, RDONLY, 0, Reach::One)
+                    .map_err(|e| StageError::os("view", "read-only", &e))?;
+                attach(empty, target).map_err(failed)
             }
             Ok(_) => self.hide(&place.path),
             // It is not there, and nothing of ours is around it: nothing to hide.
             Err(Errno::NOENT | Errno::ROFS | Errno::LOOP) => Ok(()),
-            Err(error) => Err(os("view", format!("`{}`", place.path.display()), error)),
+            Err(error) => Err(failed(error)),
         }
     }
 
