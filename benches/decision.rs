@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use creance::{Answer, Layer, PolicySet, PolicySource, Wish};
+use creance::internal::Decider;
+use creance::{Answer, AuditLog, Layer, PolicySet, PolicySource, Wish};
 use criterion::{Criterion, criterion_group, criterion_main};
 
 #[expect(
@@ -17,7 +18,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 #[path = "../tests/policy/base.rs"]
 mod base;
 
-use base::{Asking, call, path, user, wish};
+use base::{Asking, Owned, call, path, user, wish};
 
 /// Policies as people write them, about many tools.
 fn policies(count: usize, scope: fn(usize) -> String) -> String {
@@ -69,8 +70,46 @@ fn requests() -> [(&'static str, Asking, Answer); 3] {
     ]
 }
 
-/// Criterion keeps no tails.
+fn percentile(times: &[Duration], percent: usize) -> Duration {
+    let at = times.get(times.len() * percent / 100);
+    at.copied().unwrap_or_default()
+}
+
 #[expect(clippy::print_stdout, reason = "a bench reports")]
+fn tell(store: &str, name: &str, times: &mut [Duration]) {
+    times.sort();
+    println!(
+        "{store:<12} {name:<24} p50 {:>8.1?}  p90 {:>8.1?}  p99 {:>8.1?}",
+        percentile(times, 50),
+        percentile(times, 90),
+        percentile(times, 99)
+    );
+}
+
+/// The whole decision: judged, its record written (and synced in groups), its permit made.
+fn recorded() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    let policies = policies(100, named) + "@id(\"all\") permit (principal, action, resource);";
+    let log = AuditLog::file(folder.path().join("audit.jsonl"))?;
+    let decider = Decider::new(user(&policies), log);
+    let asking = call();
+    let Owned::Call(request) = &asking.act else {
+        return Err("no call".into());
+    };
+    let mut times = Vec::new();
+    for _ in 0..4_000 {
+        let request = request.clone();
+        let start = Instant::now();
+        let allowed = runtime.block_on(decider.decide(&asking.agent, &asking.run, request))?;
+        times.push(start.elapsed());
+        assert!(allowed, "the bench's call is permitted");
+    }
+    tell("named/100", "call allowed, on record", &mut times);
+    Ok(())
+}
+
+/// Criterion keeps no tails.
 fn tails() {
     for (store, policies) in stores() {
         for (name, asking, held) in requests() {
@@ -81,24 +120,16 @@ fn tails() {
                     start.elapsed()
                 })
                 .collect();
-            times.sort();
-            let at = |percent: usize| {
-                times
-                    .get(times.len() * percent / 100)
-                    .copied()
-                    .unwrap_or_default()
-            };
-            println!(
-                "{store:<12} {name:<14} p50 {:>8.1?}  p90 {:>8.1?}  p99 {:>8.1?}",
-                at(50),
-                at(90),
-                at(99)
-            );
+            tell(&store, name, &mut times);
         }
     }
 }
 
+#[expect(clippy::panic, reason = "a bench that cannot run says why and fails")]
 fn decision(c: &mut Criterion) {
+    if let Err(error) = recorded() {
+        panic!("the bench did not run: {error}");
+    }
     tails();
     for (store, policies) in stores() {
         let mut group = c.benchmark_group(store);

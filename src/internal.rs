@@ -13,5 +13,46 @@ pub fn clean_mask(raw: &str) -> std::borrow::Cow<'_, str> {
     crate::clean::mask(raw)
 }
 
+/// Decides calls with nobody to ask, and puts each decision on record.
+#[derive(Debug)]
+pub struct Decider(crate::decision::DecisionPoint);
+
+impl Decider {
+    /// Decides by a policy store and records in a log.
+    #[must_use]
+    pub fn new(store: crate::PolicySet, log: crate::AuditLog) -> Self {
+        let ledger = std::sync::Arc::new(crate::MemoryLedger::default());
+        let nobody = std::sync::Arc::new(crate::DenyAll);
+        let log = std::sync::Arc::new(log);
+        Self(crate::decision::DecisionPoint::new(
+            store,
+            log,
+            ledger,
+            nobody,
+            (
+                crate::disk::clock,
+                crate::disk::random_id,
+                "bench".to_owned(),
+            ),
+        ))
+    }
+
+    /// Whether a call is allowed.
+    ///
+    /// # Errors
+    /// When the decision could not be taken.
+    pub async fn decide(
+        &self,
+        agent: &crate::Agent,
+        run: &crate::Run,
+        call: crate::CallTool,
+    ) -> Result<bool, impl std::error::Error + use<>> {
+        let asking = crate::decision::Asking { agent, run };
+        let never = || crate::Asked::default();
+        let decision = self.0.decide(asking, call, never).await;
+        decision.map(|decision| matches!(decision, crate::Decision::Allow(_)))
+    }
+}
+
 pub use crate::protocol::bench::round_trip;
 pub use crate::sandbox::door::{Running, start, start_here};

@@ -89,7 +89,7 @@ impl Server {
 
     /// The facts policy sees, with the tool list as it is now.
     pub(crate) fn facts(&self) -> ServerFacts {
-        let book = self.tools();
+        let book = self.tools.read().unwrap_or_else(PoisonError::into_inner);
         ServerFacts {
             tools_pin: book.pin.unwrap_or(Pin::Unpinned),
             tools: book.digest.unwrap_or(self.facts.tools),

@@ -8,7 +8,9 @@ use cedar_policy::PolicySet as Cedar;
 use proptest::prelude::{Strategy, proptest};
 use proptest::sample::{select, subsequence};
 
-use super::base::{Asking, arg_path, call, env, exec, path, prompt, resource, start, tools, wish};
+use super::base::{
+    Asking, arg_path, call, env, exec, path, prompt, resource, start, tools, user, wish,
+};
 use crate::policy::evaluate::Judge;
 use crate::policy::facts::{self, Mentioned};
 use crate::policy::load::{Loaded, load};
@@ -161,4 +163,32 @@ proptest! {
 #[test]
 fn the_pool_is_large() {
     assert!(POOL.len() > 200, "{}", POOL.len());
+}
+
+/// Folders count when a condition names them, and when the request itself does.
+#[test]
+fn folders_that_can_be_looked_at_stay() {
+    let mut moved = call();
+    moved.call().paths = vec![arg_path("from", "docs/a.md"), arg_path("to", "docs")];
+    let check = |condition: &str, want: PolicyOutcome| {
+        let rule = format!(
+            "permit (principal, action, resource);
+             forbid (principal, action == Action::\"tool.call\", resource) when {{ {condition} }};"
+        );
+        assert_eq!(moved.outcome(&user(&rule)), want, "{condition}");
+    };
+    check("context.every_path in Path::\"/w\"", PolicyOutcome::Deny);
+    check("context.every_path in Path::\"/x\"", PolicyOutcome::Allow);
+    check(
+        "context.some_path in [Path::\"/x\", Path::\"./docs\"]",
+        PolicyOutcome::Deny,
+    );
+    let both = "context.arg_paths.hasTag(\"from\") && context.arg_paths.hasTag(\"to\")";
+    let tags = |one: &str, other: &str| {
+        format!(
+            "{both} && context.arg_paths.getTag(\"{one}\") in context.arg_paths.getTag(\"{other}\")"
+        )
+    };
+    check(&tags("from", "to"), PolicyOutcome::Deny);
+    check(&tags("to", "from"), PolicyOutcome::Allow);
 }
