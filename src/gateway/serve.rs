@@ -19,7 +19,7 @@ use crate::transport::{Cancel, Inbox, Incoming};
 
 use super::catalogue::Catalogue;
 use super::client::Client;
-use super::member::{Member, State};
+use super::member::Member;
 use super::{pipeline, status};
 
 /// What of the configuration concerns the gateway.

@@ -10,11 +10,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 
 use crate::protocol::json::{Json, Object};
-use crate::protocol::mcp::{Revision, ToolsPage};
+use crate::protocol::mcp::{Revision, ToolsPage, agreed_revision};
 use crate::protocol::rpc::{Message, Notification};
 use crate::protocol::tools::{ListBounds, ListError, ToolList};
-
-pub(crate) use crate::protocol::mcp::ServerHello;
 
 use super::calls::{CallOptions, Calls};
 use super::error::CallError;
@@ -139,7 +137,7 @@ impl Upstream {
         &self,
         client: ClientInfo,
         limit: Duration,
-    ) -> Result<ServerHello, CallError> {
+    ) -> Result<Revision, CallError> {
         let info = Json::object(
             [("name", client.name), ("version", client.version)]
                 .map(|(key, text)| (key, Json::from(text))),
@@ -150,9 +148,9 @@ impl Upstream {
         params.insert("clientInfo", info);
         let options = CallOptions::within(limit);
         let result = self.request("initialize", Some(params), options).await?;
-        let hello = ServerHello::from_result(&result).map_err(CallError::Reply)?;
+        let revision = agreed_revision(&result).map_err(CallError::Reply)?;
         self.notify("notifications/initialized", None).await?;
-        Ok(hello)
+        Ok(revision)
     }
 
     /// Reads all pages of the tool list. A later page that fails is told in `fault`.
