@@ -24,6 +24,7 @@ pub(crate) use definition::{ServerDefinition, difference};
 pub(crate) use environment::run_environment;
 pub(crate) use fields::{FILE_MAX, SYNTAX};
 pub(crate) use interpreters::Code;
+pub(crate) use package::Package;
 pub(crate) use parse::{Parsed, SERVERS, parse};
 pub(crate) use problem::{ConfigProblem, Origin};
 pub(crate) use secrets::looks_secret;

@@ -27,7 +27,6 @@ use super::tasks::Tasks;
 pub(crate) struct Upstream {
     calls: Calls,
     outbox: Outbox,
-    board: Arc<Board>,
     stderr: Tail,
     // Ends with the last handle.
     _life: Arc<Life>,
@@ -73,11 +72,6 @@ impl CloseHook {
     pub(crate) fn new(story: impl Future<Output = String> + Send + 'static) -> Self {
         Self(Box::pin(story))
     }
-
-    /// A hook that knows nothing more.
-    pub(crate) fn silent() -> Self {
-        Self::new(std::future::ready(String::new()))
-    }
 }
 
 impl fmt::Debug for CloseHook {
@@ -116,13 +110,12 @@ impl Upstream {
             on_board.closed(&on_calls.closed().unwrap_or(why));
         });
         let life = Life {
-            board: Arc::clone(&board),
+            board,
             _tasks: tasks,
         };
         let upstream = Self {
             calls,
             outbox,
-            board,
             stderr: tail,
             _life: Arc::new(life),
         };
@@ -236,6 +229,7 @@ impl Upstream {
     }
 
     /// Whether it is gone.
+    #[cfg(test)]
     pub(crate) fn is_closed(&self) -> bool {
         self.calls.closed().is_some()
     }
@@ -243,13 +237,6 @@ impl Upstream {
     /// Ends its input, which asks it to stop; what was sent before still arrives.
     pub(crate) fn close_input(&self) {
         self.outbox.close();
-    }
-
-    /// Gives it up: all calls fail with this reason, now and later. For an owner who sees the
-    /// process end while something else still holds its output open.
-    pub(crate) fn close(&self, why: &str) {
-        self.calls.close(why);
-        self.board.closed(why);
     }
 }
 

@@ -30,8 +30,12 @@ impl Server {
 fn connect() -> (Upstream, UpstreamEvents, Server) {
     let (stdin, reads) = duplex(1 << 20);
     let (writes, stdout) = duplex(1 << 20);
-    let (upstream, events) =
-        Upstream::connect(stdin, stdout, tokio::io::empty(), CloseHook::silent());
+    let (upstream, events) = Upstream::connect(
+        stdin,
+        stdout,
+        tokio::io::empty(),
+        CloseHook::new(async { String::new() }),
+    );
     let reads = BufReader::new(reads);
     (upstream, events, Server { reads, writes })
 }
@@ -255,8 +259,12 @@ async fn a_server_that_asks_gets_ping_and_nothing_else() {
 async fn a_server_that_does_not_read_holds_up_nobody() {
     let (stdin, _unread) = duplex(64);
     let (writes, stdout) = duplex(1 << 20);
-    let (upstream, mut events) =
-        Upstream::connect(stdin, stdout, tokio::io::empty(), CloseHook::silent());
+    let (upstream, mut events) = Upstream::connect(
+        stdin,
+        stdout,
+        tokio::io::empty(),
+        CloseHook::new(async { String::new() }),
+    );
     let mut server = Server {
         reads: BufReader::new(duplex(1).0),
         writes,
