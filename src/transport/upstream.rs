@@ -229,7 +229,6 @@ impl Upstream {
     }
 
     /// Whether it is gone.
-    #[cfg(test)]
     pub(crate) fn is_closed(&self) -> bool {
         self.calls.closed().is_some()
     }

@@ -7,7 +7,7 @@ mod message;
 mod misfit;
 mod salvage;
 
-pub(crate) use error::{INVALID_PARAMS, METHOD_NOT_FOUND, RpcError};
+pub(crate) use error::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError};
 pub(crate) use id::Id;
 pub(crate) use message::{Message, Notification, Request, Response};
 pub(crate) use misfit::{Fault, Misfit};
