@@ -30,6 +30,8 @@ mod runner;
 #[cfg(target_os = "linux")]
 mod walls;
 #[cfg(target_os = "linux")]
+mod starts;
+#[cfg(target_os = "linux")]
 mod world;
 
 fn main() {

@@ -4,7 +4,7 @@
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use crate::{cases, escapes, ground, kill, probe, walls, world};
+use crate::{cases, escapes, ground, kill, probe, walls, world, starts};
 
 type Test = (&'static str, fn());
 
@@ -13,9 +13,9 @@ const TESTS: &[Test] = &[
     ("cases", cases::public),
     ("links", cases::links),
     ("git_works", cases::git_works),
-    ("stamps", cases::stamps),
-    ("placeholders", cases::placeholders),
-    ("errors", cases::errors),
+    ("stamps", starts::stamps),
+    ("placeholders", starts::placeholders),
+    ("errors", starts::errors),
     ("kill", kill::run),
     ("shutdown", kill::shutdown),
     ("limits", kill::limits),
