@@ -4,7 +4,7 @@
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use crate::{cases, escapes, ground, kill, probe, walls, world, starts};
+use crate::{cases, escapes, ground, kill, probe, starts, walls, world};
 
 type Test = (&'static str, fn());
 
