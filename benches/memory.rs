@@ -2,6 +2,7 @@
 //! the servers' sandboxes apart. Linux only.
 #![expect(
     clippy::disallowed_methods,
+    clippy::indexing_slicing,
     clippy::print_stdout,
     reason = "a bench starts programs and reports"
 )]

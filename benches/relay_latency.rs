@@ -2,6 +2,7 @@
 //! in turns, decided by policy and recorded. Read the difference, not the times.
 #![expect(
     clippy::disallowed_methods,
+    clippy::indexing_slicing,
     clippy::print_stdout,
     reason = "a bench starts programs and reports"
 )]

@@ -70,8 +70,31 @@ pub(super) fn is_joining(c: char) -> bool {
         && !is_hidden(c)
 }
 
+/// Shows nothing of its own, or moves what is shown. Wider than [`is_hidden`]: blanks that are not
+/// the blank, letters without ink, and what nobody assigned; for names and for terminals.
+pub(crate) fn is_invisible(c: char) -> bool {
+    // Letters and symbols to Unicode, and blank to the eye.
+    if matches!(
+        c,
+        '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}'
+    ) {
+        return true;
+    }
+    match c.general_category() {
+        GeneralCategory::Control
+        | GeneralCategory::Format
+        | GeneralCategory::Surrogate
+        | GeneralCategory::LineSeparator
+        | GeneralCategory::ParagraphSeparator
+        | GeneralCategory::PrivateUse
+        | GeneralCategory::Unassigned => true,
+        GeneralCategory::SpaceSeparator => c != ' ',
+        _ => false,
+    }
+}
+
 /// Combining marks, which pile up on the letter before.
-pub(super) fn is_mark(c: char) -> bool {
+pub(crate) fn is_mark(c: char) -> bool {
     c >= '\u{300}'
         && matches!(
             c.general_category(),

@@ -2,6 +2,7 @@
 //! they are spelled, and to tell which names look the same.
 
 use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
 
 use super::class::{is_hidden, is_joiner, is_mark, is_selector};
 
@@ -79,6 +80,16 @@ pub(super) fn is_look_alike(c: char) -> bool {
         && (imitated(c).is_some()
             || c.to_lowercase().any(|c| imitated(c).is_some())
             || confusable(c).is_some_and(|c| c.is_ascii_alphanumeric()))
+}
+
+/// A name as two spellings of it are compared: a composed and a decomposed `é` are the same.
+pub(crate) fn composed(name: &str) -> String {
+    name.nfc().collect()
+}
+
+/// The letters of a name without their marks: `é` is `e`.
+pub(crate) fn unmarked(name: &str) -> impl Iterator<Item = char> {
+    name.nfkd().filter(|c| !is_combining_mark(*c))
 }
 
 /// Two names that look alike have the same skeleton: letters folded, `l`, `i` and `1` the same,

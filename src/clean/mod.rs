@@ -17,12 +17,12 @@ mod text;
 mod value;
 mod word;
 
-pub(crate) use flags::{Flag, flags, flags_in};
-pub(crate) use fold::skeleton;
+pub(crate) use class::{is_invisible, is_mark};
+pub(crate) use flags::flags_in;
+pub(crate) use fold::{composed, skeleton, unmarked};
 pub(crate) use line::line;
 pub(crate) use mask::mask;
-pub(crate) use name::looks_secret_name;
-pub(crate) use person::{Shown, person};
-pub(crate) use server::{RESULT_MAX, SchemaError, description, instructions, result, schema};
-pub(crate) use text::{bytes, text};
+pub(crate) use person::person;
+pub(crate) use server::{description, schema};
+pub(crate) use text::text;
 pub(crate) use value::{has_secret, mask_value};

@@ -143,53 +143,6 @@ pub(super) fn is_secret_key(name: &str) -> bool {
     })
 }
 
-/// Names of variables that end like a secret's and are none.
-const NO_SECRETS: &[&str] = &[
-    "monkey", "turkey", "donkey", "hockey", "jockey", "whiskey", "compass", "bypass",
-];
-
-/// Endings of the words of a secret variable's name.
-const ENDINGS: &[&str] = &[
-    "key",
-    "keys",
-    "token",
-    "tokens",
-    "secret",
-    "secrets",
-    "pass",
-    "passwd",
-    "password",
-    "passphrase",
-    "passcode",
-    "cred",
-    "creds",
-    "credential",
-    "credentials",
-    "cookie",
-    "auth",
-    "pwd",
-];
-
-/// Whether a variable's name says that it holds a secret: `GITHUB_TOKEN`, `PGPASSWORD`, `APIKEY`,
-/// `DB_PASS`, `AWS_SECRET_ACCESS_KEY`. Sooner yes than no; it leads to a warning. `PWD` and
-/// `OLDPWD` are folders.
-pub(crate) fn looks_secret_name(name: &str) -> bool {
-    if matches!(name, "PWD" | "OLDPWD") {
-        return false;
-    }
-    if is_secret_key(name) {
-        return true;
-    }
-    let secret = |word: &String| {
-        let word = word.as_str();
-        word == "dsn"
-            || (!NO_SECRETS.contains(&word) && ENDINGS.iter().any(|ending| word.ends_with(ending)))
-    };
-    let words = words(name);
-    let public = words.iter().any(|word| word == "public");
-    !public && words.iter().any(secret)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,7 +173,6 @@ mod tests {
             "token",
         ] {
             assert!(is_secret_key(name), "{name}");
-            assert!(looks_secret_name(name), "{name}");
         }
         for name in [
             "tokenizer",
@@ -242,35 +194,6 @@ mod tests {
             "",
         ] {
             assert!(!is_secret_key(name), "{name}");
-        }
-    }
-
-    #[test]
-    fn variables() {
-        for name in [
-            "GITHUB_TOKEN",
-            "PGPASSWORD",
-            "MYSQL_PWD",
-            "OPENAI_API_KEY",
-            "DB_PASS",
-            "AWS_CREDS",
-            "NPM_AUTH",
-            "MYKEY",
-        ] {
-            assert!(looks_secret_name(name), "{name}");
-        }
-        for name in [
-            "PATH",
-            "HOME",
-            "PWD",
-            "OLDPWD",
-            "KEYBOARD",
-            "TOKENIZERS_PARALLELISM",
-            "MONKEY",
-            "PASSENGER_ENV",
-            "LANG",
-        ] {
-            assert!(!looks_secret_name(name), "{name}");
         }
     }
 }

@@ -1,6 +1,5 @@
 //! What a model is given of a server's words: named, marked as untrusted, bounded.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use serde_json::{Map, Value};
@@ -8,11 +7,8 @@ use serde_json::{Map, Value};
 use super::line::line;
 use super::text::text;
 
-/// The longest description or instructions of a server, in characters.
+/// The longest description of a server's tool, in characters.
 pub(super) const DESCRIPTION_MAX: usize = 2_000;
-
-/// The longest text of one call's result, in characters.
-pub(crate) const RESULT_MAX: usize = 30_000;
 
 /// The longest schema, as JSON, in characters.
 const SCHEMA_MAX: usize = 20_000;
@@ -30,28 +26,6 @@ pub(crate) fn description(server: &str, raw: &str) -> String {
         "From server `{server}` (untrusted text): {}",
         bounded(raw, DESCRIPTION_MAX)
     )
-}
-
-/// A server's instructions, with whose words they are.
-pub(crate) fn instructions(server: &str, raw: &str) -> String {
-    let server = line(server, NAME_MAX);
-    format!(
-        "Server `{server}` says of itself (untrusted text): {}",
-        bounded(raw, DESCRIPTION_MAX)
-    )
-}
-
-/// One text of a call's result. `left` starts at [`RESULT_MAX`] and counts what the call may
-/// still say; a text that is cut says so.
-pub(crate) fn result<'a>(raw: &'a str, left: &mut usize) -> Cow<'a, str> {
-    let clean = text(raw);
-    let most = *left;
-    let length = clean.chars().count();
-    *left = most.saturating_sub(length);
-    if length <= most {
-        return clean;
-    }
-    Cow::Owned(cut(&clean, most))
 }
 
 fn bounded(raw: &str, most: usize) -> String {
@@ -170,19 +144,8 @@ mod tests {
             got,
             "From server `a\\nb` (untrusted text): (/mcp_result tag)>x"
         );
-        let got = instructions("s", &"x".repeat(2_010));
+        let got = description("s", &"x".repeat(2_010));
         assert!(got.contains("10 more characters were left out"));
-    }
-
-    #[test]
-    fn a_call_has_one_allowance() {
-        let mut left = 5;
-        assert_eq!(result("abc", &mut left), "abc");
-        assert!(result("defgh", &mut left).starts_with("de\n[cut here: 3 more"));
-        assert!(result("x", &mut left).starts_with("\n[cut here: 1 more"));
-        // The cut must not make a tag of a longer name.
-        let mut left = 11;
-        assert!(!result("<mcp_result_limit", &mut left).contains('<'));
     }
 
     #[test]

@@ -26,11 +26,6 @@ pub(crate) fn text(raw: &str) -> Cow<'_, str> {
     }
 }
 
-/// Untrusted bytes for a model: bad UTF-8 becomes U+FFFD, then as [`text`].
-pub(crate) fn bytes(raw: &[u8]) -> String {
-    text(&String::from_utf8_lossy(raw)).into_owned()
-}
-
 /// Whether nothing but tags could be wrong with the text.
 fn is_plain(text: &str) -> bool {
     let odd_ascii = |b: &u8| (*b < b' ' && !matches!(*b, b'\n' | b'\t')) || *b == 0x7f;

@@ -131,8 +131,7 @@ fn show(args: &ShowArgs) -> Outcome {
 
 fn verify(args: &VerifyArgs) -> Outcome {
     let file = log(args.file.as_ref())?;
-    let report =
-        AuditLog::verify(&file, args.head.clone()).map_err(|error| failed(&error.to_string()))?;
+    let report = AuditLog::verify(&file, args.head).map_err(|error| failed(&error.to_string()))?;
     if args.json {
         out::json(&report);
     } else {

@@ -5,7 +5,7 @@ use creance::{Answer, Error, ErrorKind, Forecast, PolicyOutcome, Workspace};
 use serde_json::Value;
 
 use super::exit::{Exit, Outcome};
-use super::out;
+use super::out::{self, Form};
 
 /// Shows what would be decided: for each configured server and each of its grants, or for one
 /// request. Uses the policies, pins and answers in force, and changes nothing.
@@ -19,9 +19,8 @@ use super::out;
 pub(crate) struct DryRunArgs {
     #[command(subcommand)]
     subject: Option<Subject>,
-    /// Print JSON
-    #[arg(long, global = true)]
-    json: bool,
+    #[command(flatten)]
+    form: Form,
 }
 
 /// One request.
@@ -54,7 +53,7 @@ pub(crate) async fn run(args: DryRunArgs) -> Outcome {
     let workspace = out::workspace()?;
     let agent = workspace.cli_agent();
     let forecast = match &args.subject {
-        None => return all(&workspace, args.json),
+        None => return all(&workspace, args.form),
         Some(Subject::Start { server }) => workspace.forecast_start(server, &agent)?,
         Some(Subject::Call {
             server,
@@ -62,7 +61,7 @@ pub(crate) async fn run(args: DryRunArgs) -> Outcome {
             arguments: text,
         }) => workspace.forecast_call((server, tool), &arguments(text)?, &agent)?,
     };
-    if args.json {
+    if args.form.is_json() {
         out::json(&forecast);
     } else {
         print(&forecast);
@@ -74,20 +73,20 @@ pub(crate) async fn run(args: DryRunArgs) -> Outcome {
     })
 }
 
-fn all(workspace: &Workspace, json: bool) -> Outcome {
+fn all(workspace: &Workspace, form: Form) -> Outcome {
     let agent = workspace.cli_agent();
     let mut forecasts = Vec::new();
     for id in workspace.server_ids() {
         match workspace.forecast_start(&id, &agent) {
-            Ok(forecast) if json => forecasts.push(serde_json::json!(forecast)),
+            Ok(forecast) if form.is_json() => forecasts.push(serde_json::json!(forecast)),
             Ok(forecast) => print(&forecast),
-            Err(error) if json => {
+            Err(error) if form.is_json() => {
                 forecasts.push(serde_json::json!({"resource": id, "error": error.to_string()}));
             }
             Err(error) => out::line(&format!("{id}: cannot start: {error}")),
         }
     }
-    if json {
+    if form.is_json() {
         out::json(&forecasts);
     } else if workspace.server_ids().is_empty() {
         out::line("no servers are configured: `creance server add` adds one");

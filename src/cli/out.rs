@@ -2,8 +2,24 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
+use clap::Args;
 use creance::{Error, Workspace};
 use serde::Serialize;
+
+/// For whom data is printed.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Form {
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+impl Form {
+    /// For programs.
+    pub(crate) fn is_json(self) -> bool {
+        self.json
+    }
+}
 
 /// Prints a text of one line or several. Names, paths and policies come from files that strangers
 /// wrote: nothing in them reaches the terminal as a control.

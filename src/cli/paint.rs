@@ -142,6 +142,14 @@ fn cells_line(cells: &[(Tone, usize, Vec<Line>)], at: usize) -> Line {
     line
 }
 
+/// How the library paints records for this output.
+pub(crate) fn audit_paint(paint: Paint) -> creance::Paint {
+    match paint.colour {
+        Colour::Plain => creance::Paint::Plain,
+        Colour::Ansi => creance::Paint::Ansi,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,13 +203,5 @@ mod tests {
             ]
         );
         assert!(got.iter().all(|line| line.chars().count() <= 60));
-    }
-}
-
-/// How the library paints records for this output.
-pub(crate) fn audit_paint(paint: Paint) -> creance::Paint {
-    match paint.colour {
-        Colour::Plain => creance::Paint::Plain,
-        Colour::Ansi => creance::Paint::Ansi,
     }
 }

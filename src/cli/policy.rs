@@ -7,7 +7,7 @@ use creance::{Explanation, PolicyEffect, PolicySet, Workspace};
 
 use super::dry_run::{Subject, arguments};
 use super::exit::{Exit, Outcome};
-use super::out;
+use super::out::{self, Form};
 
 /// The policies.
 #[derive(Debug, Subcommand)]
@@ -20,9 +20,8 @@ pub(crate) enum PolicyCommand {
     Check {
         /// A folder of `.cedar` files, checked as the user's layer
         folder: Option<PathBuf>,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        form: Form,
     },
     /// Show how a request would be decided, policy by policy and clause by clause
     #[command(
@@ -32,9 +31,8 @@ pub(crate) enum PolicyCommand {
     Explain {
         #[command(subcommand)]
         subject: Subject,
-        /// Print JSON
-        #[arg(long, global = true)]
-        json: bool,
+        #[command(flatten)]
+        form: Form,
     },
     /// List the policies in force, by layer
     #[command(after_help = "Example: creance policy list --text")]
@@ -42,26 +40,27 @@ pub(crate) enum PolicyCommand {
         /// With their text
         #[arg(long)]
         text: bool,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        form: Form,
     },
 }
 
 pub(crate) fn run(command: PolicyCommand) -> Outcome {
     match command {
-        PolicyCommand::Check { folder, json } => check(folder.as_ref(), json),
-        PolicyCommand::Explain { subject, json } => explain(&subject, json),
-        PolicyCommand::List { text, json } => list(text, json),
+        PolicyCommand::Check { folder, form } => check(folder.as_ref(), form),
+        PolicyCommand::Explain { subject, form } => explain(&subject, form),
+        PolicyCommand::List { text, form } => {
+            list(if text { Depth::Texts } else { Depth::Names }, form)
+        }
     }
 }
 
-fn check(folder: Option<&PathBuf>, json: bool) -> Outcome {
+fn check(folder: Option<&PathBuf>, form: Form) -> Outcome {
     let policies = match folder {
         Some(folder) => creance::Policies::of_folder(folder)?,
         None => Workspace::open()?.policies().clone(),
     };
-    if json {
+    if form.is_json() {
         let notices: Vec<_> = policies
             .notices
             .iter()
@@ -88,13 +87,13 @@ fn check(folder: Option<&PathBuf>, json: bool) -> Outcome {
     if policies.whole {
         return Ok(Exit::Done);
     }
-    if !json {
+    if !form.is_json() {
         out::line("they cannot be used: everything is denied until that is mended");
     }
     Ok(Exit::Failed)
 }
 
-fn explain(subject: &Subject, json: bool) -> Outcome {
+fn explain(subject: &Subject, form: Form) -> Outcome {
     let workspace = out::workspace()?;
     let agent = workspace.cli_agent();
     let explanation: Explanation = match subject {
@@ -105,7 +104,7 @@ fn explain(subject: &Subject, json: bool) -> Outcome {
             arguments: text,
         } => workspace.explain_call((server, tool), &arguments(text)?, &agent)?,
     };
-    if json {
+    if form.is_json() {
         out::json(&explanation);
     } else {
         out::line(&explanation.to_string());
@@ -113,11 +112,18 @@ fn explain(subject: &Subject, json: bool) -> Outcome {
     Ok(Exit::Done)
 }
 
-fn list(text: bool, json: bool) -> Outcome {
+/// How much of each policy is listed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    Names,
+    Texts,
+}
+
+fn list(depth: Depth, form: Form) -> Outcome {
     let workspace = out::workspace()?;
     let store: &PolicySet = &workspace.policies().store;
     let policies = store.list();
-    if json {
+    if form.is_json() {
         out::json(&policies);
         return Ok(Exit::Done);
     }
@@ -131,7 +137,7 @@ fn list(text: bool, json: bool) -> Outcome {
             policy.id, policy.file, policy.line
         ));
         out::line(&format!("       {}", policy.reason));
-        if text {
+        if depth == Depth::Texts {
             for line in policy.text.lines() {
                 out::line(&format!("       | {line}"));
             }

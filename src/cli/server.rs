@@ -7,7 +7,7 @@ use clap::Subcommand;
 use creance::{Error, ErrorKind, Network, Prompt, Workspace};
 
 use super::exit::{Exit, Outcome};
-use super::out;
+use super::out::{self, Form};
 use super::paint::Paint;
 
 /// The configured servers.
@@ -16,9 +16,8 @@ pub(crate) enum ServerCommand {
     /// List the configured servers
     #[command(after_help = "Example: creance server list --json")]
     List {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        form: Form,
     },
     /// Add a server to your configuration
     #[command(
@@ -47,9 +46,8 @@ pub(crate) enum ServerCommand {
     /// What is on file about each server, and what would be decided about its start now
     #[command(after_help = "Example: creance server status")]
     Status {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        form: Form,
     },
     /// Agree to a server and its tools at this terminal, by starting it once
     #[command(after_help = "Example: creance server trust files")]
@@ -68,7 +66,7 @@ pub(crate) enum ServerCommand {
 pub(crate) async fn run(command: ServerCommand) -> Outcome {
     let workspace = out::workspace()?;
     match command {
-        ServerCommand::List { json } => list(&workspace, json),
+        ServerCommand::List { form } => list(&workspace, form),
         ServerCommand::Add {
             name,
             env,
@@ -89,7 +87,7 @@ pub(crate) async fn run(command: ServerCommand) -> Outcome {
             out::line(&format!("removed {name} from {file}"));
             Ok(Exit::Done)
         }
-        ServerCommand::Status { json } => status(&workspace, json),
+        ServerCommand::Status { form } => status(&workspace, form),
         ServerCommand::Trust { name } => trust(&workspace, &name).await,
         ServerCommand::Forget { id } => {
             let count = workspace.forget_server(&id)?;
@@ -99,9 +97,9 @@ pub(crate) async fn run(command: ServerCommand) -> Outcome {
     }
 }
 
-fn list(workspace: &Workspace, json: bool) -> Outcome {
+fn list(workspace: &Workspace, form: Form) -> Outcome {
     let servers = workspace.servers()?;
-    if json {
+    if form.is_json() {
         out::json(&servers);
         return Ok(Exit::Done);
     }
@@ -139,9 +137,9 @@ fn add(
     Ok(Exit::Done)
 }
 
-fn status(workspace: &Workspace, json: bool) -> Outcome {
+fn status(workspace: &Workspace, form: Form) -> Outcome {
     let servers = workspace.servers()?;
-    if json {
+    if form.is_json() {
         out::json(&servers);
         return Ok(Exit::Done);
     }

@@ -24,11 +24,6 @@ pub(crate) struct Started {
     pub(crate) code: Code,
 }
 
-/// What starts the code of a command.
-pub(crate) fn runner_of(command: &str, args: &[String]) -> RunnerKind {
-    started(command, args).runner
-}
-
 /// Reads a command line.
 pub(crate) fn started(command: &str, args: &[String]) -> Started {
     let words: Vec<String> = std::iter::once(command.to_owned())

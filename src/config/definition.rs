@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use similar::{ChangeTag, TextDiff};
 
+use crate::clean;
 use crate::digest::{Digest, DigestBuilder};
 use crate::grant::{Environment, Network};
 use crate::request::{EnvFacts, ServerId};
 
-use super::problem::{Origin, one_line};
+use super::problem::Origin;
 use super::secrets::looks_secret;
 use super::variables::Text;
 
@@ -146,7 +147,7 @@ impl ServerDefinition {
                 [] => String::new(),
                 names => format!(" from {}", names.join(", ")),
             };
-            let name = one_line(name, TEXT_MAX);
+            let name = clean::line(name, TEXT_MAX);
             format!("variable: {name}{from} (value #{})", self.mark(&name, text))
         }));
         lines.push(format!("network: {}", network_word(self.network)));
@@ -187,7 +188,7 @@ pub(crate) fn difference(old: &str, new: &str) -> Vec<String> {
 }
 
 fn line(label: &str, text: &Text) -> String {
-    let shown = one_line(&text.written, TEXT_MAX);
+    let shown = clean::line(&text.written, TEXT_MAX);
     if text.takes.is_empty() {
         return format!("{label}: {shown}");
     }
@@ -205,7 +206,7 @@ fn argument(before: Option<&Text>, arg: &Text) -> String {
         let fields = [name.to_owned(), arg.value.clone()];
         return format!(
             "argument: {}= (value #{})",
-            one_line(name, TEXT_MAX),
+            clean::line(name, TEXT_MAX),
             mark(&fields)
         );
     }

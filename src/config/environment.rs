@@ -2,10 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::grant::Environment;
-
-use super::definition::ServerDefinition;
-
 /// Names that are passed on. None names code, a socket, or a place of credentials; `TMPDIR` is the
 /// sandbox's own and is set there.
 const PASSED: &[&str] = &[
@@ -33,17 +29,6 @@ pub(crate) fn run_environment(parent: &BTreeMap<String, String>) -> BTreeMap<Str
         .collect()
 }
 
-/// The whole environment of a server's process: the list above, and on top of it what its entry
-/// names. Every name beyond the list is thereby in the definition, its digest and its warnings.
-pub(crate) fn server_environment(
-    server: &ServerDefinition,
-    parent: &BTreeMap<String, String>,
-) -> Environment {
-    let mut all = run_environment(parent);
-    all.extend(server.environment().0);
-    Environment(all)
-}
-
 fn is_passed(name: &str) -> bool {
     let locale = name.strip_prefix("LC_").is_some_and(|rest| {
         !rest.is_empty() && rest.chars().all(|c| c.is_ascii_uppercase() || c == '_')
@@ -58,10 +43,7 @@ fn is_function(value: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
-    use crate::request::Source;
 
     /// SBX-17: a short fixed list, and nothing else of the parent's environment.
     #[test]
@@ -74,10 +56,6 @@ mod tests {
         let passed = run_environment(&parent);
         let names: Vec<&str> = passed.keys().map(String::as_str).collect();
         assert_eq!(names, ["HOME", "LANG", "PATH", "TERM", "TMPDIR"]);
-        let text = r#"{"mcpServers": {"x": {"command": "r", "env": {"MY_SERVER_KEY": "${MY_SERVER_KEY}"}}}}"#;
-        let parsed = crate::config::parse(text, Path::new("f"), Source::User, &parent);
-        let all = server_environment(parsed.servers[0].as_ref().unwrap(), &parent);
-        assert_eq!(all.0["MY_SERVER_KEY"], "FAKE-MINE");
         for line in include_str!("../../tests/cases/SBX-17.want.tsv")
             .lines()
             .skip(1)
@@ -86,7 +64,6 @@ mod tests {
             let named = want.contains("named in the entry");
             let present = want.starts_with("present") && !named;
             assert_eq!(passed.contains_key(name), present, "{name}: {want}");
-            assert_eq!(all.0.contains_key(name), present || named, "{name}: {want}");
         }
     }
 

@@ -7,7 +7,9 @@ use jsonc_parser::ast::{Object, ObjectProp, Value};
 use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions};
 
-use super::problem::{ConfigProblem, NAME_MAX, Origin, nearest, one_line};
+use crate::clean;
+
+use super::problem::{ConfigProblem, NAME_MAX, Origin, nearest};
 
 /// The largest configuration file, in bytes.
 pub(crate) const FILE_MAX: usize = 1 << 20;
@@ -200,7 +202,7 @@ impl<'a> Reader<'a> {
         let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
         let found = known.iter().find(|(name, _)| *name == text);
         found.map(|(_, value)| *value).ok_or_else(|| {
-            let given = one_line(text, NAME_MAX);
+            let given = clean::line(text, NAME_MAX);
             self.problem(
                 field,
                 format!("is `{given}`, and can be {}", names.join(", ")),
@@ -229,7 +231,7 @@ pub(super) struct Member<'a> {
 
 /// A path and one key more.
 pub(super) fn join(path: &str, key: &str) -> String {
-    let key = one_line(key, NAME_MAX);
+    let key = clean::line(key, NAME_MAX);
     if path.is_empty() {
         return key;
     }

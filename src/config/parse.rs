@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use jsonc_parser::ast::Value;
-use unicode_normalization::UnicodeNormalization;
 
+use crate::clean;
 use crate::request::{ServerId, Source};
 
 use super::definition::ServerDefinition;
 use super::entry;
 use super::fields::{FILE_MAX, Field, Member, Reader};
-use super::problem::{ConfigProblem, is_invisible};
+use super::problem::ConfigProblem;
 use super::settings::{AuditSync, Settings, ToolNames};
 
 /// What a file says.
@@ -145,7 +145,9 @@ impl<'a> File<'a, '_> {
         if member.key.trim().is_empty() {
             return Err(problem("has no name"));
         }
-        if member.key.chars().count() > entry::NAME_MAX || member.key.chars().any(is_invisible) {
+        if member.key.chars().count() > entry::NAME_MAX
+            || member.key.chars().any(clean::is_invisible)
+        {
             return Err(problem(
                 "has a name with control or invisible characters, or longer than 200",
             ));
@@ -218,5 +220,5 @@ fn is_word(name: &str) -> bool {
 
 /// A name as two spellings of it are compared: a composed and a decomposed `é` look the same.
 fn folded(name: &str) -> String {
-    name.nfc().collect()
+    clean::composed(name)
 }

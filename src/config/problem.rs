@@ -3,8 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
-
+use crate::clean;
 use crate::request::ServerId;
 
 /// A place in a configuration file.
@@ -31,7 +30,7 @@ impl Origin {
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&one_line(&self.file.to_string_lossy(), PATH_MAX))?;
+        f.write_str(&clean::line(&self.file.to_string_lossy(), PATH_MAX))?;
         if self.line > 0 {
             write!(f, ":{}:{}", self.line, self.column)?;
         }
@@ -95,43 +94,6 @@ impl fmt::Display for ConfigProblem {
 }
 
 impl std::error::Error for ConfigProblem {}
-
-/// Untrusted text for one line of a message: control and invisible characters are written out, so
-/// that no name in a cloned file fakes another line or drives the terminal; long text is cut and
-/// the cut is said.
-pub(crate) fn one_line(text: &str, chars_max: usize) -> String {
-    let mut line = String::new();
-    for c in text.chars().take(chars_max) {
-        if is_invisible(c) {
-            line.extend(c.escape_unicode());
-        } else {
-            line.push(c);
-        }
-    }
-    let left = text.chars().count().saturating_sub(chars_max);
-    if left > 0 {
-        line.push_str(&format!("… ({left} more characters)"));
-    }
-    line
-}
-
-/// Whether a character shows nothing of its own or moves what is shown.
-pub(crate) fn is_invisible(c: char) -> bool {
-    // Hangul fillers are letters to Unicode and blank to the eye.
-    if matches!(c, '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}') {
-        return true;
-    }
-    match c.general_category() {
-        GeneralCategory::Control
-        | GeneralCategory::Format
-        | GeneralCategory::LineSeparator
-        | GeneralCategory::ParagraphSeparator
-        | GeneralCategory::PrivateUse
-        | GeneralCategory::Unassigned => true,
-        GeneralCategory::SpaceSeparator => c != ' ',
-        _ => false,
-    }
-}
 
 /// Longest name in a message.
 pub(crate) const NAME_MAX: usize = 100;
@@ -201,13 +163,5 @@ mod tests {
             assert_eq!(nearest(key, &known), want, "{key}");
         }
         assert_eq!(nearest(&"a".repeat(1 << 20), &known), None);
-    }
-
-    #[test]
-    fn hostile_text_stays_on_one_line() {
-        assert_eq!(one_line("a\nb\u{1b}[2J", 100), "a\\u{a}b\\u{1b}[2J");
-        assert_eq!(one_line("x\u{202e}y\u{3164}", 100), "x\\u{202e}y\\u{3164}");
-        assert_eq!(one_line("café 数据库", 100), "café 数据库");
-        assert_eq!(one_line("abcdef", 4), "abcd… (2 more characters)");
     }
 }

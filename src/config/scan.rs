@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::clean;
 use crate::grant::guarded;
 use crate::request::{Risk, RunnerKind};
 
@@ -74,7 +75,7 @@ impl Found {
         );
         let runs_url = matches!(&line.code, Code::File(file) if file.contains("://"));
         if let Some(package) = line.package.as_ref().filter(|package| !package.pinned) {
-            let name = super::problem::one_line(&package.name, 200);
+            let name = clean::line(&package.name, 200);
             self.add(
                 Risk::DownloadAndRun,
                 format!("runs the downloaded package `{name}` without a pinned version"),
@@ -231,7 +232,7 @@ impl Found {
         }
         let path = locate(text, &self.home, "/");
         if guarded::is_secret(&path, &self.home) {
-            let shown = super::problem::one_line(text, 200);
+            let shown = clean::line(text, 200);
             self.add(
                 Risk::TouchesSecrets,
                 format!("names a place of credentials: `{shown}`"),

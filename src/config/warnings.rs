@@ -1,13 +1,13 @@
 //! What a person should see before agreeing to a server or a command: risks as facts for policies,
 //! and one sentence each.
 
+use crate::clean;
 use crate::grant::Place;
 use crate::grant::{Confinement, Guarantee, Level, Network};
 use crate::request::{Places, Risk, RunnerKind, Source};
 
 use super::command::started;
 use super::definition::ServerDefinition;
-use super::problem::one_line;
 use super::scan::Found;
 use super::secrets::{loads_code, looks_secret};
 use super::variables::Text;
@@ -78,7 +78,7 @@ fn confined(found: &mut Found, confinement: &Confinement) {
     for guarantee in NEEDED {
         let why = match confinement.levels.get(&guarantee) {
             Some(Level::Enforced { .. }) => continue,
-            Some(Level::Weakened { why, .. } | Level::Absent { why }) => one_line(why, 300),
+            Some(Level::Weakened { why, .. } | Level::Absent { why }) => clean::line(why, 300),
             None => "the sandbox does not offer it".to_owned(),
         };
         let name = guarantee.name();
@@ -91,14 +91,14 @@ fn confined(found: &mut Found, confinement: &Confinement) {
 
 fn variables(found: &mut Found, server: &ServerDefinition, on_the_way: &[String]) {
     for facts in server.env_facts().iter().filter(|facts| facts.looks_secret) {
-        let name = one_line(&facts.name, 100);
+        let name = clean::line(&facts.name, 100);
         found.add(
             Risk::TouchesSecrets,
             format!("gets a variable that looks secret: {name}"),
         );
     }
     for taken in server.taken().iter().filter(|name| looks_secret(name)) {
-        let name = one_line(taken, 100);
+        let name = clean::line(taken, 100);
         let sentence = if server.id.source == Source::Project {
             format!("is defined by the project and takes {name} out of your environment")
         } else {
@@ -111,7 +111,7 @@ fn variables(found: &mut Found, server: &ServerDefinition, on_the_way: &[String]
         .flat_map(|text| &text.takes)
         .filter(|name| looks_secret(name))
     {
-        let name = one_line(taken, 100);
+        let name = clean::line(taken, 100);
         found.add(
             Risk::TouchesSecrets,
             format!("shows {name} to every program of this machine, in its arguments"),
@@ -124,7 +124,7 @@ fn variables(found: &mut Found, server: &ServerDefinition, on_the_way: &[String]
 
 fn assigned(found: &mut Found, name: &str) {
     if loads_code(name) {
-        let name = one_line(name, 100);
+        let name = clean::line(name, 100);
         found.add(
             Risk::InlineCode,
             format!("sets {name}, which can make programs run other code"),
@@ -135,7 +135,7 @@ fn assigned(found: &mut Found, name: &str) {
 fn outside(found: &mut Found, verb: &str, path: &Text, places: &Places, base: &str) {
     let text = locate(&path.value, &places.home, base);
     let facts = places.facts(text.clone());
-    let shown = one_line(&path.written, 300);
+    let shown = clean::line(&path.written, 300);
     if text == "/" || (!places.home.is_empty() && is_above(&text, &places.home)) {
         let what = if text == places.home {
             "your whole home folder"

@@ -10,5 +10,8 @@ mod run_log;
 
 pub use denial::{Denial, DenialKind};
 pub use permit::Permit;
-pub(crate) use point::{Asking, DecisionPoint};
-pub use point::{Decision, DecisionError};
+pub use point::Decision;
+pub(crate) use point::{Asking, DecisionError, DecisionPoint};
+
+#[cfg(test)]
+mod tests;

@@ -31,7 +31,7 @@ pub enum Decision<A: Action> {
 
 /// The decision could not be taken: the effect does not happen.
 #[derive(Debug)]
-pub enum DecisionError {
+pub(crate) enum DecisionError {
     /// Its record could not be written.
     Audit(AuditError),
     /// Pins or answers could not be read.

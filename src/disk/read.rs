@@ -29,12 +29,6 @@ pub(crate) enum ReadErrorKind {
     Io(io::Error),
 }
 
-impl ReadError {
-    pub(crate) fn is_missing(&self) -> bool {
-        matches!(self.kind, ReadErrorKind::Missing)
-    }
-}
-
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` {}", self.path.display(), self.kind)

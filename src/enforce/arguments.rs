@@ -11,13 +11,10 @@ use crate::request::{ArgPath, Places};
 
 /// Names of arguments (their last part, lower case) that hold a path.
 const PATH_NAMES: &[&str] = &[
-    "path",
-    "paths",
     "file",
     "files",
     "filename",
     "filenames",
-    "filepath",
     "dir",
     "dirs",
     "directory",
@@ -36,11 +33,8 @@ const PATH_NAMES: &[&str] = &[
     "target",
     "cwd",
     "workdir",
-    "from_path",
-    "to_path",
-    "old_path",
-    "new_path",
 ];
+/// Endings of such names.
 const PATH_ENDS: &[&str] = &[
     "path",
     "paths",
@@ -51,7 +45,7 @@ const PATH_ENDS: &[&str] = &[
     "_folder",
     "_root",
 ];
-/// Longest text that is taken for a path: `PATH_MAX` of Linux.
+/// Longest text that is taken for a path by its look alone: `PATH_MAX` of Linux.
 const PATH_MAX: usize = 4096;
 
 /// A string among the arguments, with its flattened name (`files.0`).
@@ -92,9 +86,6 @@ fn all_leaves(arguments: &Value) -> Vec<Leaf<'_>> {
 
 /// Whether an argument names a path: by its own name, or by the look of its text.
 fn names_path(leaf: &Leaf<'_>) -> bool {
-    if leaf.text.len() > PATH_MAX || leaf.text.contains('\n') {
-        return false;
-    }
     let mut parts = leaf.name.rsplit('.');
     let own = parts
         .find(|part| part.parse::<usize>().is_err())
@@ -108,6 +99,10 @@ fn names_path(leaf: &Leaf<'_>) -> bool {
 }
 
 fn looks_like_path(text: &str) -> bool {
+    // Prose may begin like a path. What its name calls a path is one, whatever it looks like.
+    if text.len() > PATH_MAX || text.contains('\n') {
+        return false;
+    }
     let starts = ["/", "~/", "./", "../", "file://", "\\\\"];
     text == ".."
         || text == "~"
@@ -194,6 +189,13 @@ mod tests {
         check(&json!({"source": "https://example.test/x"}), &[]);
         check(&json!({"text": "line one\n/etc/passwd"}), &[]);
         check(&json!({"n": 3}), &[]);
+        // A name of a file may hold a line end, and a server may cut what is too long.
+        check(&json!({"path": "docs/a\n/../../x"}), &["path"]);
+        check(&json!({"path": "a/".repeat(3_000)}), &["path"]);
+        check(
+            &json!({"from_path": "x", "filepath": "y"}),
+            &["from_path", "filepath"],
+        );
     }
 
     /// `server-filesystem /srv` opens `/srv/a.txt` for `a.txt`, whatever its working folder.

@@ -192,7 +192,7 @@ async fn confined(line: &Line, action: &RunCommand, private: &Private) -> Result
             "the sandbox would hold something else than what was judged".to_owned(),
         ));
     }
-    let mut signals = Signals::take(action.grant.terminal)
+    let mut signals = Signals::take(&action.grant)
         .map_err(|error| StartError::Path(format!("signals: {error}")))?;
     let mut confined = sandbox::spawn(plan, Stdio::Inherit)
         .await

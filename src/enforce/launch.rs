@@ -261,20 +261,16 @@ async fn connect(
         }
     };
     let (upstream, events) = Upstream::connect(stdin, stdout, stderr, CloseHook::new(story));
-    let hello = match upstream.initialize(CREANCE, limit).await {
-        Ok(hello) => hello,
-        Err(error) => {
-            let stderr = upstream.stderr_tail();
-            let exit = end(&confined).await;
-            failed(line, definition, exit)?;
-            return Err(StartError::Handshake { error, stderr });
-        }
-    };
+    if let Err(error) = upstream.initialize(CREANCE, limit).await {
+        let stderr = upstream.stderr_tail();
+        let exit = end(&confined).await;
+        failed(line, definition, exit)?;
+        return Err(StartError::Handshake { error, stderr });
+    }
     let server = Server {
         definition: definition.clone(),
         confinement: prepared.action.confinement,
         upstream,
-        hello,
         facts: ServerFacts {
             pin: agreed(&prepared.artefact),
             ..prepared.action.server

@@ -17,5 +17,5 @@ mod tool;
 pub(crate) mod tools;
 
 pub(crate) use line::{Ground, Line};
-pub(crate) use server::{Server, ToolBook};
+pub(crate) use server::Server;
 pub(crate) use tool::Tool;

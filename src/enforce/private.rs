@@ -197,6 +197,9 @@ mod tests {
         let (temp, cache) = (next.temp.clone(), next.cache.clone());
         drop(next);
         assert!(!temp.exists() && cache.exists());
-        assert_eq!(folders_in(&root.path().join("temp")), [lives.temp.clone()]);
+        assert_eq!(
+            folders_in(&root.path().join("temp")),
+            std::slice::from_ref(&lives.temp)
+        );
     }
 }

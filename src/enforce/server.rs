@@ -12,7 +12,7 @@ use crate::digest::Digest;
 use crate::grant::Confinement;
 use crate::request::{Pin, PinRecord, ServerFacts, ServerId, ToolFacts};
 use crate::sandbox::{Confined, Exit};
-use crate::transport::{ServerHello, Upstream};
+use crate::transport::Upstream;
 
 use super::private::Private;
 use super::tool::Tool;
@@ -36,7 +36,6 @@ pub(crate) struct Server {
     pub(crate) definition: ServerDefinition,
     pub(crate) confinement: Confinement,
     pub(crate) upstream: Upstream,
-    pub(crate) hello: ServerHello,
     pub(super) facts: ServerFacts,
     pub(super) tools: RwLock<ToolBook>,
     /// The list that was agreed to for as long as this process of the server runs.

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use crate::grant::Grant;
+
 /// The signals that a running command is told about.
 #[cfg(unix)]
 #[derive(Debug)]
@@ -18,8 +20,9 @@ pub(super) struct Signals {
 impl Signals {
     /// From here on these signals no longer end this process. Keys of a terminal go to the program,
     /// which is in the same group: it decides what an interrupt means.
-    pub(super) fn take(terminal: bool) -> io::Result<Self> {
+    pub(super) fn take(grant: &Grant) -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
+        let terminal = grant.terminal;
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             hang_up: signal(SignalKind::hangup())?,
@@ -48,8 +51,10 @@ pub(super) struct Signals {
 
 #[cfg(not(unix))]
 impl Signals {
-    pub(super) fn take(terminal: bool) -> io::Result<Self> {
-        Ok(Self { terminal })
+    pub(super) fn take(grant: &Grant) -> io::Result<Self> {
+        Ok(Self {
+            terminal: grant.terminal,
+        })
     }
 
     pub(super) async fn ending(&mut self) {

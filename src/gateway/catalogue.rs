@@ -7,14 +7,11 @@ use std::sync::Arc;
 use crate::clean;
 use crate::enforce::{Line, Server, Tool, call, reply};
 use crate::protocol::json::{Json, Object};
-use crate::protocol::names::{self, NameMode, Renamed};
+use crate::protocol::names::{self, CLIENT_PREFIX, NameMode, Renamed};
 use crate::request::{Action, Agent, ServerId, Source};
 
 use super::member::Member;
 use super::status;
-
-/// Room that is left for the client's own prefix, such as `mcp__creance__`.
-const CLIENT_PREFIX: usize = 14;
 
 /// One tool as it is offered.
 #[derive(Clone, Debug)]

@@ -13,5 +13,5 @@ mod watch;
 
 pub(crate) use client::Client;
 pub(crate) use elicit::Elicitation;
-pub(crate) use member::{Member, State};
+pub(crate) use member::Member;
 pub(crate) use serve::{Gateway, Settings};

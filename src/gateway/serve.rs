@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::enforce::Line;
@@ -19,7 +20,7 @@ use crate::transport::{Cancel, Inbox, Incoming};
 
 use super::catalogue::Catalogue;
 use super::client::Client;
-use super::member::{Member, State};
+use super::member::Member;
 use super::{pipeline, status};
 
 /// What of the configuration concerns the gateway.
@@ -47,6 +48,8 @@ pub(crate) struct Gateway {
     tasks: Mutex<JoinSet<()>>,
     begun: AtomicBool,
     closing: AtomicBool,
+    /// The client does not know the newest catalogue.
+    news: Arc<Notify>,
 }
 
 impl Gateway {
@@ -70,6 +73,7 @@ impl Gateway {
             tasks: Mutex::default(),
             begun: AtomicBool::new(false),
             closing: AtomicBool::new(false),
+            news: Arc::default(),
         })
     }
 
@@ -99,6 +103,7 @@ impl Gateway {
         for cancel in self.lock_calls().values() {
             cancel.cancel("the client is gone");
         }
+        self.news.notify_one();
         let mut ends = JoinSet::new();
         for server in self.members.iter().filter_map(|member| member.server()) {
             ends.spawn(async move { server.shutdown().await });
@@ -208,6 +213,7 @@ impl Gateway {
         if self.begun.swap(true, Ordering::SeqCst) {
             return;
         }
+        self.spawn(tell(Weak::clone(&self.me), Arc::clone(&self.news)));
         for member in &self.members {
             let Some(gateway) = self.me.upgrade() else {
                 return;
@@ -227,11 +233,7 @@ impl Gateway {
                 .unwrap_or_else(PoisonError::into_inner);
             *catalogue = Arc::new(catalogue.gather(&self.members, self.settings.names));
         }
-        if !self.is_closing() {
-            self.client
-                .wire()
-                .offer("notifications/tools/list_changed", None);
-        }
+        self.news.notify_one();
     }
 
     /// A task that this gateway owns: it is aborted when the gateway closes.
@@ -289,5 +291,19 @@ impl Gateway {
 
     fn lock_tasks(&self) -> std::sync::MutexGuard<'_, JoinSet<()>> {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Says that the tools may be others, once for all changes since it was said last. It waits where the
+/// client is slow to read: a change that is never said would leave it with old tools.
+async fn tell(gateway: Weak<Gateway>, news: Arc<Notify>) {
+    loop {
+        news.notified().await;
+        let wire = match gateway.upgrade() {
+            Some(gateway) if !gateway.is_closing() => gateway.client.wire().clone(),
+            _ => return,
+        };
+        // A client that reads no more closes its output too: the loop ends then.
+        let _ = wire.notify("notifications/tools/list_changed", None).await;
     }
 }

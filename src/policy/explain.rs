@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::request::{Answer, Query};
 
-use super::facts::{self, Judged};
+use super::facts::Judged;
 use super::load::Loaded;
 use super::polarity::conditions;
 use super::record;

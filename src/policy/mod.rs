@@ -15,7 +15,7 @@ mod verdict;
 mod vocabulary;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use explain::{Clause, ExplainedPart, ExplainedPolicy, Explanation, Truth};
 pub use record::facts;

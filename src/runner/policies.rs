@@ -44,7 +44,7 @@ impl Policies {
         let found = disk::read_policies(folders);
         let mut reading = Reading::default();
         for ignored in &found.ignored {
-            reading.say(false, format!("{}: ignored: {}", ignored.file, ignored.why));
+            reading.warn(&format!("{}: ignored: {}", ignored.file, ignored.why));
         }
         for file in found.files {
             match file.text {
@@ -107,22 +107,29 @@ struct Reading {
 }
 
 impl Reading {
-    fn say(&mut self, fatal: bool, text: String) {
-        self.broken |= fatal;
+    /// Says what does not keep the store from being used.
+    fn warn(&mut self, text: &str) {
         self.notices.push(PolicyNotice {
-            fatal,
-            text: clean::line(&text, 2_000),
+            fatal: false,
+            text: clean::line(text, 2_000),
+        });
+    }
+
+    /// Says why the store cannot be used.
+    fn fail(&mut self, text: &str) {
+        self.broken = true;
+        self.notices.push(PolicyNotice {
+            fatal: true,
+            text: clean::line(text, 2_000),
         });
     }
 
     /// A file of the project costs only itself; any other that is broken costs the store.
     fn unreadable(&mut self, layer: Layer, file: &str, why: &str) {
-        let left_out = if layer == Layer::Project {
-            "left out: "
-        } else {
-            ""
-        };
-        self.say(layer != Layer::Project, format!("{file}: {left_out}{why}"));
+        match layer {
+            Layer::Project => self.warn(&format!("{file}: left out: {why}")),
+            _ => self.fail(&format!("{file}: {why}")),
+        }
     }
 
     fn finish(mut self) -> Policies {
@@ -168,7 +175,11 @@ impl Reading {
     fn say_all(&mut self, problems: &[PolicyProblem]) {
         for problem in problems {
             let fatal = problem.fatal && problem.layer != Layer::Project;
-            self.say(fatal, problem.to_string());
+            if fatal {
+                self.fail(&problem.to_string());
+            } else {
+                self.warn(&problem.to_string());
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::decision::{Decision, Permit};
 use crate::digest::Digest;
 use crate::enforce::launch::{self, StartError};
 use crate::enforce::{Line, call, command, present};
+use crate::policy::PolicySet;
 use crate::request::{
     Action, Agent, Asked, CallTool, Pin, ServerFacts, ServerId, Source, ToolClaims, ToolFacts,
     Transport,
@@ -129,6 +130,12 @@ impl Session {
             .point
             .end("done")
             .map_err(|e| Error::caused(ErrorKind::Audit, e.to_string(), e))
+    }
+
+    /// Puts other policies in force for this session and what it started. A permit that they would
+    /// not give is void.
+    pub fn replace_policies(&self, policies: PolicySet) {
+        self.line.point.replace_store(policies);
     }
 
     /// Decides an action without carrying it out: for programs that act themselves. What the person

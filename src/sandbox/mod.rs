@@ -4,7 +4,7 @@
 mod apply;
 mod doctor;
 #[doc(hidden)]
-pub mod door;
+pub(crate) mod door;
 mod exit;
 mod machine;
 mod plan;
@@ -14,5 +14,5 @@ pub(crate) use apply::run_helper_if_requested;
 pub use doctor::{BackendReport, DoctorReport, examine};
 pub use exit::Exit;
 pub(crate) use machine::Machine;
-pub(crate) use plan::{Plan, PlanError, plan};
+pub(crate) use plan::{PlanError, plan};
 pub(crate) use spawn::{Confined, SpawnError, Stdio, spawn};

@@ -1,7 +1,7 @@
 //! Hostile text made visible and wrapped: what a terminal would hide is marked, nothing is cut.
 //! The producer of a question has cleaned it already; this holds even if it has not.
 
-use unicode_properties::{GeneralCategory, UnicodeGeneralCategory as _};
+use crate::clean::{is_invisible, is_mark};
 
 use super::line::{Line, Tone};
 
@@ -104,7 +104,7 @@ fn tokens(line: &str) -> Vec<Token> {
         }
         push_blanks(&mut tokens, blanks);
         blanks = 0;
-        combining = if combines(c) { combining + 1 } else { 0 };
+        combining = if is_mark(c) { combining + 1 } else { 0 };
         tokens.push(if hides(c) || combining > COMBINING_MAX {
             Token::mark(mark(c))
         } else {
@@ -144,33 +144,14 @@ fn mark(c: char) -> String {
     }
 }
 
-fn combines(c: char) -> bool {
-    matches!(
-        c.general_category(),
-        GeneralCategory::NonspacingMark | GeneralCategory::EnclosingMark
-    )
-}
-
-/// Whether a terminal would not show this character as itself: controls, direction marks, zero
-/// widths, blanks that are not the blank, letters without ink, characters nobody assigned.
+/// Whether a terminal would not show this character as itself: what is invisible, and marks and
+/// selectors without ink.
 fn hides(c: char) -> bool {
-    let inkless = matches!(
-        c,
-        '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{2800}' | '\u{3164}'
-            | '\u{ffa0}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}'
-    );
-    inkless
-        || match c.general_category() {
-            GeneralCategory::SpaceSeparator => c != ' ',
-            GeneralCategory::Control
-            | GeneralCategory::Format
-            | GeneralCategory::Surrogate
-            | GeneralCategory::PrivateUse
-            | GeneralCategory::Unassigned
-            | GeneralCategory::LineSeparator
-            | GeneralCategory::ParagraphSeparator => true,
-            _ => false,
-        }
+    is_invisible(c)
+        || matches!(
+            c,
+            '\u{34f}' | '\u{17b4}' | '\u{17b5}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}'
+        )
 }
 
 /// Columns that a text takes at most. Guessing too many only wraps early; too few would let the

@@ -13,7 +13,7 @@ use crate::protocol::rpc::{Message, Notification, Request, Response};
 
 use super::error::CallError;
 use super::outbox::Outbox;
-use super::timer::{Cancel, Pause, expired};
+use super::timer::{Cancel, expired};
 
 /// How a call is made.
 #[derive(Clone, Debug)]
@@ -26,8 +26,6 @@ pub(crate) struct CallOptions {
     pub(crate) progress: Progress,
     /// Ends the call when its result is wanted no more.
     pub(crate) cancel: Cancel,
-    /// Stops the clock while a person is asked.
-    pub(crate) pause: Pause,
 }
 
 /// What happens with progress reports of a call.
@@ -90,7 +88,6 @@ impl CallOptions {
             hard_max: timeout,
             progress: Progress::Ignore,
             cancel: Cancel::default(),
-            pause: Pause::default(),
         }
     }
 }
@@ -165,14 +162,13 @@ impl Calls {
             timeout,
             hard_max,
             cancel,
-            pause,
             ..
         } = options;
         tokio::select! {
             biased;
             outcome = answered => outcome,
             why = cancel.cancelled() => Err(CallError::Cancelled(why)),
-            error = expired(timeout, hard_max, &pause, &alive) => Err(error),
+            error = expired(timeout, hard_max, &alive) => Err(error),
         }
     }
 

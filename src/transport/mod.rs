@@ -20,10 +20,9 @@ pub(crate) use calls::{CallOptions, Progress, Report};
 pub(crate) use downstream::{Downstream, Inbox, Incoming};
 pub(crate) use error::CallError;
 pub(crate) use events::{UpstreamEvent, UpstreamEvents};
-pub(crate) use stdio::{Stdin, Stdout, stdin, stdout};
-pub(crate) use tail::Tail;
-pub(crate) use timer::{Cancel, Held, Pause};
-pub(crate) use upstream::{ClientInfo, CloseHook, ServerHello, ServerTools, Upstream};
+pub(crate) use stdio::{stdin, stdout};
+pub(crate) use timer::Cancel;
+pub(crate) use upstream::{ClientInfo, CloseHook, ServerTools, Upstream};
 
 #[cfg(test)]
 mod tests;

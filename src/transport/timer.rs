@@ -1,5 +1,5 @@
-//! How long a call may take: a limit that progress restarts, a hard limit that nothing restarts,
-//! both standing still while a person is asked; and cancelling by the caller.
+//! How long a call may take: a limit that progress restarts, and a hard limit that nothing restarts;
+//! and cancelling by the caller. A person is asked before a call begins, so no clock runs then.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,35 +8,6 @@ use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep};
 
 use super::error::CallError;
-
-/// Stops the clocks of the calls that share it.
-#[derive(Clone, Debug)]
-pub(crate) struct Pause(Arc<watch::Sender<usize>>);
-
-impl Default for Pause {
-    fn default() -> Self {
-        Self(Arc::new(watch::Sender::new(0)))
-    }
-}
-
-impl Pause {
-    /// Stops the clocks until the result is dropped.
-    #[must_use]
-    pub(crate) fn hold(&self) -> Held {
-        self.0.send_modify(|count| *count += 1);
-        Held(Arc::clone(&self.0))
-    }
-}
-
-/// While it lives, the clocks stand still.
-#[derive(Debug)]
-pub(crate) struct Held(Arc<watch::Sender<usize>>);
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.0.send_modify(|count| *count -= 1);
-    }
-}
 
 /// Tells calls that their result is wanted no more.
 #[derive(Clone, Debug)]
@@ -82,23 +53,13 @@ impl Cancel {
 }
 
 /// Waits until a call has taken too long.
-pub(super) async fn expired(
-    limit: Duration,
-    hard: Duration,
-    pause: &Pause,
-    progress: &Notify,
-) -> CallError {
-    let mut held = pause.0.subscribe();
+pub(super) async fn expired(limit: Duration, hard: Duration, progress: &Notify) -> CallError {
     let (mut left, mut hard_left) = (limit, hard);
     loop {
-        if held.wait_for(|count| *count == 0).await.is_err() {
-            return std::future::pending().await;
-        }
         let start = Instant::now();
         let restarted = tokio::select! {
             () = sleep(left.min(hard_left)) => false,
             () = progress.notified() => true,
-            _ = held.changed() => false,
         };
         let passed = start.elapsed();
         hard_left = hard_left.saturating_sub(passed);

@@ -10,11 +10,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 
 use crate::protocol::json::{Json, Object};
-use crate::protocol::mcp::{Revision, ToolsPage};
+use crate::protocol::mcp::{Revision, ToolsPage, agreed_revision};
 use crate::protocol::rpc::{Message, Notification};
 use crate::protocol::tools::{ListBounds, ListError, ToolList};
-
-pub(crate) use crate::protocol::mcp::ServerHello;
 
 use super::calls::{CallOptions, Calls};
 use super::error::CallError;
@@ -29,7 +27,6 @@ use super::tasks::Tasks;
 pub(crate) struct Upstream {
     calls: Calls,
     outbox: Outbox,
-    board: Arc<Board>,
     stderr: Tail,
     // Ends with the last handle.
     _life: Arc<Life>,
@@ -75,11 +72,6 @@ impl CloseHook {
     pub(crate) fn new(story: impl Future<Output = String> + Send + 'static) -> Self {
         Self(Box::pin(story))
     }
-
-    /// A hook that knows nothing more.
-    pub(crate) fn silent() -> Self {
-        Self::new(std::future::ready(String::new()))
-    }
 }
 
 impl fmt::Debug for CloseHook {
@@ -118,13 +110,12 @@ impl Upstream {
             on_board.closed(&on_calls.closed().unwrap_or(why));
         });
         let life = Life {
-            board: Arc::clone(&board),
+            board,
             _tasks: tasks,
         };
         let upstream = Self {
             calls,
             outbox,
-            board,
             stderr: tail,
             _life: Arc::new(life),
         };
@@ -139,7 +130,7 @@ impl Upstream {
         &self,
         client: ClientInfo,
         limit: Duration,
-    ) -> Result<ServerHello, CallError> {
+    ) -> Result<Revision, CallError> {
         let info = Json::object(
             [("name", client.name), ("version", client.version)]
                 .map(|(key, text)| (key, Json::from(text))),
@@ -150,9 +141,9 @@ impl Upstream {
         params.insert("clientInfo", info);
         let options = CallOptions::within(limit);
         let result = self.request("initialize", Some(params), options).await?;
-        let hello = ServerHello::from_result(&result).map_err(CallError::Reply)?;
+        let revision = agreed_revision(&result).map_err(CallError::Reply)?;
         self.notify("notifications/initialized", None).await?;
-        Ok(hello)
+        Ok(revision)
     }
 
     /// Reads all pages of the tool list. A later page that fails is told in `fault`.
@@ -245,13 +236,6 @@ impl Upstream {
     /// Ends its input, which asks it to stop; what was sent before still arrives.
     pub(crate) fn close_input(&self) {
         self.outbox.close();
-    }
-
-    /// Gives it up: all calls fail with this reason, now and later. For an owner who sees the
-    /// process end while something else still holds its output open.
-    pub(crate) fn close(&self, why: &str) {
-        self.calls.close(why);
-        self.board.closed(why);
     }
 }
 

@@ -215,7 +215,7 @@ fn pick(victim: Victim, gateway: i32, tree: &[Process]) -> Process {
             .unwrap_or_else(|| panic!("no server in {tree:?}"))
     };
     match victim {
-        Victim::Creance => unreachable!("the gateway is no child of its own"),
+        Victim::Creance => panic!("the gateway is no child of its own"),
         Victim::Helper => helper.clone(),
         Victim::Server => server().clone(),
     }

@@ -23,13 +23,13 @@ pub(crate) struct Asking {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Owned {
-    Start(StartServer),
+    Start(Box<StartServer>),
     Tools(ReviewTools),
     Wish(Wish),
     Call(CallTool),
     Read(ReadResource),
     Prompt(GetPrompt),
-    Exec(RunCommand),
+    Exec(Box<RunCommand>),
 }
 
 impl Asking {
@@ -210,7 +210,7 @@ fn program(path: &str) -> ProgramFacts {
 
 /// A known server of the user starts in a full sandbox.
 pub(crate) fn start() -> Asking {
-    Asking::new(Owned::Start(StartServer {
+    Asking::new(Owned::Start(Box::new(StartServer {
         server: server(),
         program: program("/usr/bin/npx"),
         runner: RunnerKind::Npx,
@@ -225,7 +225,7 @@ pub(crate) fn start() -> Asking {
         risks: Vec::new(),
         definition: Digest::of("definition"),
         artefact: Some(Digest::of("artefact")),
-    }))
+    })))
 }
 
 /// The agreed tool list, unchanged.
@@ -305,7 +305,7 @@ pub(crate) fn prompt() -> Asking {
 
 /// A person runs a command in a full sandbox.
 pub(crate) fn exec() -> Asking {
-    let mut asking = Asking::new(Owned::Exec(RunCommand {
+    let mut asking = Asking::new(Owned::Exec(Box::new(RunCommand {
         program: program("/usr/bin/git"),
         launch: launch("/usr/bin/git", &["status"]),
         grant: grant(),
@@ -313,7 +313,7 @@ pub(crate) fn exec() -> Asking {
         wishes: Vec::new(),
         risks: Vec::new(),
         fingerprint: Digest::of("command"),
-    }));
+    })));
     asking.run.trigger = Trigger::Person;
     asking
 }

@@ -12,3 +12,5 @@ mod fixtures;
 mod paths;
 #[cfg(test)]
 mod store;
+#[cfg(test)]
+mod strangers;

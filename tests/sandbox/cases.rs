@@ -1,13 +1,12 @@
-//! The public cases (`tests/cases/sandbox`) and the small print: links, work trees, stamps,
-//! placeholders, errors.
+//! The public cases (`tests/cases/sandbox`), links and work trees.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use creance::{FileStamp, Grant, Launch};
+use creance::{Grant, Launch};
 
 use crate::world::{World, backends, path_variable, protect, run, snapshot};
 
@@ -221,7 +220,7 @@ fn play_environment(backend: &str) {
     assert_eq!(names, ["HOME", "LANG", "MY_SERVER_KEY", "PATH", "TMPDIR"]);
 }
 
-fn namespaces() -> Vec<String> {
+pub(crate) fn namespaces() -> Vec<String> {
     backends()
         .into_iter()
         .filter(|name| name != "linux-landlock")
@@ -299,113 +298,5 @@ pub(crate) fn git_works() {
         let words: Vec<&str> = out.out.split_whitespace().collect();
         assert_eq!(words, ["2", "2", "done"], "{backend}: {}", out.err);
         git("cd repo && test -z \"$(git status --porcelain)\" && git fsck --no-progress");
-    }
-}
-
-/// A hashed file that changed after the hash is not started.
-pub(crate) fn stamps() {
-    for backend in backends() {
-        let world = World::new();
-        let script = world.project.join("server.js");
-        fs::write(&script, "one").unwrap();
-        let found = fs::metadata(&script).unwrap();
-        let stamp = FileStamp {
-            path: script.clone(),
-            device: found.dev(),
-            inode: found.ino(),
-            size: found.size(),
-            changed_ns: i128::from(found.ctime()) * 1_000_000_000 + i128::from(found.ctime_nsec()),
-        };
-        let mut launch = world.shell("echo ran");
-        launch.stamps = vec![stamp];
-        assert_eq!(run(&backend, &launch, &world.grant()).unwrap().out, "ran\n");
-        fs::write(&script, "two").unwrap();
-        let error = run(&backend, &launch, &world.grant()).err().unwrap();
-        assert!(
-            error.contains("changed after it was checked"),
-            "{backend}: {error}"
-        );
-        fs::remove_file(&script).unwrap();
-        let error = run(&backend, &launch, &world.grant()).err().unwrap();
-        assert!(error.contains("disappeared"), "{backend}: {error}");
-    }
-}
-
-/// Placeholders go away, also with two sandboxes in one project; what a person put there stays.
-pub(crate) fn placeholders() {
-    for backend in namespaces() {
-        let world = World::new();
-        let before = snapshot(&world.project);
-        crate::world::block_on(async {
-            let wait = world.shell("echo up; read x; mkdir .creance/x 2>/dev/null || echo guarded");
-            let mut first = creance::internal::start(&backend, &wait, &world.grant())
-                .await
-                .unwrap();
-            assert_eq!(first.line().await, "up");
-            let mut second = creance::internal::start(&backend, &wait, &world.grant())
-                .await
-                .unwrap();
-            assert_eq!(second.line().await, "up");
-            let (out, _, _) = first.finish(b"\n").await;
-            assert_eq!(out, "guarded\n");
-            assert!(
-                world.project.join(".creance").is_dir(),
-                "the second one still needs it"
-            );
-            // A client on the machine reads it meanwhile.
-            let read = fs::read_to_string(world.project.join(".mcp.json")).unwrap();
-            assert_eq!(read, "{}\n", "{backend}");
-            fs::write(world.project.join(".envrc"), "mine").unwrap();
-            let (out, _, _) = second.finish(b"\n").await;
-            assert_eq!(
-                out, "guarded\n",
-                "{backend}: the first one took the guard away"
-            );
-        });
-        assert_eq!(
-            fs::read_to_string(world.project.join(".envrc")).unwrap(),
-            "mine"
-        );
-        fs::remove_file(world.project.join(".envrc")).unwrap();
-        assert_eq!(snapshot(&world.project), before, "{backend}");
-    }
-}
-
-/// A step that fails is named, and the program never ran.
-pub(crate) fn errors() {
-    for backend in backends() {
-        let world = World::new();
-        let check = |launch: &Launch, grant: &Grant, want: &str| {
-            let error = run(&backend, launch, grant).err().unwrap_or_default();
-            assert!(error.contains(want), "{backend}: `{error}`, want `{want}`");
-        };
-        let shell = world.shell("echo ran");
-        let mut launch = shell.clone();
-        launch.program = world.project.join("absent");
-        check(&launch, &world.grant(), "exec: ");
-        launch = shell.clone();
-        launch.cwd = world.home.join("notes");
-        check(&launch, &world.grant(), "cwd: ");
-        let mut grant = world.grant();
-        grant.write.push(world.outside.join("absent"));
-        check(&shell, &grant, "does not exist: create it first");
-        grant.write = vec!["/".into()];
-        check(&shell, &grant, "cannot be granted");
-        grant.write = vec!["a/b".into()];
-        check(&shell, &grant, "not an absolute");
-        grant = world.grant();
-        grant.home = Some("/".into());
-        check(&shell, &grant, "holds the system");
-        if crate::world::uid() == 0 {
-            let mut grant = world.grant();
-            fs::create_dir(world.path().join("other")).unwrap();
-            std::os::unix::fs::chown(world.path().join("other"), Some(1000), Some(1000)).unwrap();
-            grant.write.push(world.path().join("other"));
-            check(&shell, &grant, "belongs to another user");
-        }
-        assert!(
-            !world.project.join(".creance").exists(),
-            "{backend}: a placeholder was left"
-        );
     }
 }

@@ -28,6 +28,8 @@ mod probe;
 #[cfg(target_os = "linux")]
 mod runner;
 #[cfg(target_os = "linux")]
+mod starts;
+#[cfg(target_os = "linux")]
 mod walls;
 #[cfg(target_os = "linux")]
 mod world;

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use crate::{cases, escapes, ground, kill, probe, walls, world};
+use crate::{cases, escapes, ground, kill, probe, starts, walls, world};
 
 type Test = (&'static str, fn());
 
@@ -15,9 +15,9 @@ const TESTS: &[Test] = &[
     ("cases", cases::public),
     ("links", cases::links),
     ("git_works", cases::git_works),
-    ("stamps", cases::stamps),
-    ("placeholders", cases::placeholders),
-    ("errors", cases::errors),
+    ("stamps", starts::stamps),
+    ("placeholders", starts::placeholders),
+    ("errors", starts::errors),
     ("kill", kill::run),
     ("shutdown", kill::shutdown),
     ("limits", kill::limits),

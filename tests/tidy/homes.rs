@@ -13,7 +13,7 @@ pub(crate) const HOMES: &[(&str, &[&str])] = &[
     ("seccompiler", &["sandbox/apply/"]),
     ("birdcage", &["sandbox/apply/"]),
     ("libc", &["sandbox/"]),
-    ("rustix", &["sandbox/", "disk/", "terminal/"]),
+    ("rustix", &["sandbox/", "disk/", "terminal/", "transport/"]),
     ("jsonc_parser", &["config/", "disk/"]),
     ("jsonschema", &["protocol/"]),
     ("regex", &["clean/"]),

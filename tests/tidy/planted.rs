@@ -37,9 +37,15 @@ const PLANTED: &[(&str, &str, &[usize])] = &[
     ("src/request/a.rs", "use crate::audit::Event;", &[1]),
     (
         "src/gateway/a.rs",
-        "use crate::{enforce::Call, transport::Peer};",
+        "use crate::{enforce::Call, disk::Folder};",
         &[1],
     ),
+    (
+        "src/gateway/b.rs",
+        "use crate::{enforce::Call, transport::Peer};",
+        &[],
+    ),
+    ("src/transport/a.rs", "use crate::sandbox::Exit;", &[1]),
     (
         "src/decision/a.rs",
         "use crate::{request::{Act, Key},\n policy::Set,\n sandbox::{Plan}};",

@@ -11,15 +11,15 @@ mod show;
 use clap::Args;
 
 use super::exit::{Exit, Outcome};
+use super::out::Form;
 
 /// Starts a small MCP server in the sandbox, lets it do its work and then everything a hostile
 /// server would try, and shows what happened by which policy or guarantee.
 #[derive(Debug, Args)]
 #[command(after_help = "Example: creance demo\nExit code 1 if anything got through.")]
 pub(crate) struct DemoArgs {
-    /// Print the rows as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: Form,
     /// Serve as the demonstration's server (used by the demonstration itself)
     #[arg(long, hide = true)]
     server: bool,
@@ -37,5 +37,5 @@ pub(crate) async fn run(args: DemoArgs) -> Outcome {
         let _ = server::serve();
         return Ok(Exit::Done);
     }
-    show::run(args.json).await
+    show::run(args.form).await
 }

@@ -14,7 +14,7 @@ use super::player::Player;
 use super::row::{Good, Row, denied};
 use super::scene::Scene;
 use crate::cli::exit::{Exit, Outcome};
-use crate::cli::out;
+use crate::cli::out::{self, Form};
 use crate::cli::paint::{Paint, Table};
 use crate::cli::signals;
 
@@ -26,14 +26,14 @@ struct Played {
 }
 
 /// Plays. An interrupt ends it early; the stage goes either way.
-pub(super) async fn run(json: bool) -> Outcome {
+pub(super) async fn run(form: Form) -> Outcome {
     tokio::select! {
-        outcome = play(json) => outcome,
+        outcome = play(form) => outcome,
         signal = signals::ending() => Ok(Exit::Code(signals::code(signal))),
     }
 }
 
-async fn play(json: bool) -> Outcome {
+async fn play(form: Form) -> Outcome {
     let scene = Scene::build().map_err(|e| io("the stage", &e))?;
     let options = WorkspaceOptions::apart(scene.home(), scene.project());
     let workspace = Workspace::open_with(&options)?;
@@ -58,7 +58,7 @@ async fn play(json: bool) -> Outcome {
         Err(error) => return Err(error),
     };
     session.end()?;
-    finish(&workspace, &played, json)
+    finish(&workspace, &played, form)
 }
 
 fn io(what: &str, error: &std::io::Error) -> Error {
@@ -95,14 +95,14 @@ fn refused(scene: &Scene, error: &Error) -> Played {
     }
 }
 
-fn finish(workspace: &Workspace, played: &Played, json: bool) -> Outcome {
+fn finish(workspace: &Workspace, played: &Played, form: Form) -> Outcome {
     let report = AuditLog::verify(workspace.audit_log(), None)
         .map_err(|e| Error::message(ErrorKind::Audit, &e.to_string()))?;
     let stopped = played.rows.iter().all(|row| row.good) && report.ok;
     // What runs in a weakened sandbox is not held, even if this server did not get through.
     let weakened = played.rows.iter().any(|row| row.weakened.is_some());
     let held = stopped && (played.refused || !weakened);
-    if json {
+    if form.is_json() {
         out::json(&json!({
             "rows": played.rows,
             "refused": played.refused,

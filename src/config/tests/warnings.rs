@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::config::{ServerDefinition, command_warnings, locate, parse, shell, warnings};
+use crate::config::warnings::locate;
+use crate::config::{ServerDefinition, command_warnings, parse, shell, warnings};
 use crate::grant::{Confinement, Guarantee, Level};
 use crate::request::{Places, Source};
 

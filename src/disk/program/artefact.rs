@@ -108,7 +108,7 @@ impl fmt::Display for ProgramError {
 
 impl std::error::Error for ProgramError {}
 
-/// A path for a message: no control characters.
+/// A path for a message.
 pub(super) fn shown(path: &Path) -> String {
     format!("`{}`", clean::line(&path.to_string_lossy(), 4_096))
 }

@@ -2,7 +2,7 @@
 
 #[expect(dead_code, reason = "shared with tests/policy, which uses all of it")]
 #[path = "../../../tests/policy/base.rs"]
-mod base;
+pub(crate) mod base;
 mod errors;
 mod facts;
 mod slices;

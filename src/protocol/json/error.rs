@@ -38,11 +38,10 @@ impl fmt::Display for JsonError {
             Reason::End => write!(f, "not JSON at byte {at}: the text ends inside a value"),
             Reason::Trailing => write!(f, "not JSON at byte {at}: more text after the value"),
             Reason::Duplicate(key) => {
-                let shown: String = key.chars().take(64).collect();
+                let shown = crate::clean::line(key, 64);
                 write!(
                     f,
-                    "the key `{}` stands twice in one object (byte {at}); send each key once",
-                    shown.escape_debug()
+                    "the key `{shown}` stands twice in one object (byte {at}); send each key once"
                 )
             }
             Reason::Depth(most) => write!(f, "nested deeper than {most} levels at byte {at}"),

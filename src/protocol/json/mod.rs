@@ -8,10 +8,9 @@ mod read;
 mod value;
 mod write;
 
-pub(crate) use convert::Converted;
 pub(crate) use error::{JsonError, Reason};
 pub(crate) use number::Number;
-pub(crate) use read::{Bounds, MESSAGE_MAX, Parsed, read, read_within};
+pub(crate) use read::{MESSAGE_MAX, Parsed, read};
 pub(crate) use value::{Json, Object};
 pub(crate) use write::write_string;
 

@@ -55,11 +55,6 @@ impl Number {
         }
     }
 
-    /// Whether another number has the same value, however both are written (`1`, `1.0`, `10e-1`).
-    pub(crate) fn same_value(&self, other: &Self) -> bool {
-        self == other || decimal(&self.text()) == decimal(&other.text())
-    }
-
     /// One text for all spellings of the same value, for digests.
     pub(crate) fn canonical_text(&self) -> String {
         let (negative, digits, exponent) = decimal(&self.text());

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::read::{Bounds, read_within};
 use super::*;
 
 /// Reads a text; wants the compact text, or the error's text.

@@ -140,11 +140,6 @@ impl Object {
         self.0.iter_mut().map(|(key, value)| (key.as_str(), value))
     }
 
-    /// How many members there are.
-    pub(crate) fn len(&self) -> usize {
-        self.0.len()
-    }
-
     /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()

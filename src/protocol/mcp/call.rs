@@ -41,14 +41,6 @@ impl ToolCall {
         }
     }
 
-    /// A call of Creance's own.
-    pub(crate) fn new(name: &str, arguments: Object) -> Self {
-        let mut params = Object::default();
-        params.insert("name", name.into());
-        params.insert("arguments", arguments.into());
-        Self { params }
-    }
-
     /// The name, as the caller gives it.
     pub(crate) fn name(&self) -> &str {
         self.params.get("name").and_then(Json::as_str).unwrap_or("")
@@ -63,16 +55,5 @@ impl ToolCall {
     pub(crate) fn progress_token(&self) -> Option<&Json> {
         let token = self.params.get("_meta")?.get("progressToken")?;
         matches!(token, Json::String(_) | Json::Number(_)).then_some(token)
-    }
-
-    /// The same call under the tool's true name.
-    pub(crate) fn renamed(mut self, name: &str) -> Self {
-        self.params.insert("name", name.into());
-        self
-    }
-
-    /// The parameters to send.
-    pub(crate) fn into_params(self) -> Object {
-        self.params
     }
 }

@@ -56,57 +56,17 @@ impl ClientHello {
     }
 }
 
-/// What a server answers to `initialize`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ServerHello {
-    /// The revision that both speak from now on.
-    pub(crate) revision: Revision,
-    /// Its capabilities, as they came.
-    pub(crate) capabilities: Object,
-    /// Its `serverInfo`, as it came. Never proof of who it is.
-    pub(crate) info: Object,
-    /// Its words for the model. Raw: clean them first.
-    pub(crate) instructions: Option<String>,
-}
-
-impl ServerHello {
-    /// Reads the result of `initialize`.
-    ///
-    /// # Errors
-    /// Why one cannot go on with this server.
-    pub(crate) fn from_result(result: &Json) -> Result<Self, String> {
-        let name = result.get("protocolVersion").and_then(Json::as_str);
-        let name = name.ok_or("its answer to `initialize` has no `protocolVersion`")?;
-        let revision = Revision::from_name(name).ok_or_else(|| {
-            let spoken = Revision::ALL.map(Revision::name).join(", ");
-            let shown: String = name.chars().take(32).collect();
-            format!(
-                "it speaks protocol revision `{}`, spoken here are {spoken}",
-                shown.escape_debug()
-            )
-        })?;
-        let object = |key| match result.get(key) {
-            Some(Json::Object(object)) => object.clone(),
-            _ => Object::default(),
-        };
-        Ok(Self {
-            revision,
-            capabilities: object("capabilities"),
-            info: object("serverInfo"),
-            instructions: result
-                .get("instructions")
-                .and_then(Json::as_str)
-                .map(str::to_owned),
-        })
-    }
-
-    /// Whether it says that it has tools. Some servers have them and do not say so.
-    pub(crate) fn claims_tools(&self) -> bool {
-        matches!(self.capabilities.get("tools"), Some(Json::Object(_)))
-    }
-
-    /// The name that it gives itself.
-    pub(crate) fn name(&self) -> &str {
-        self.info.get("name").and_then(Json::as_str).unwrap_or("")
-    }
+/// The revision that both speak from now on, by a server's answer to `initialize`. What else stands
+/// there is the server's word about itself: nothing here goes by it.
+///
+/// # Errors
+/// Why one cannot go on with this server.
+pub(crate) fn agreed_revision(result: &Json) -> Result<Revision, String> {
+    let name = result.get("protocolVersion").and_then(Json::as_str);
+    let name = name.ok_or("its answer to `initialize` has no `protocolVersion`")?;
+    Revision::from_name(name).ok_or_else(|| {
+        let spoken = Revision::ALL.map(Revision::name).join(", ");
+        let shown = crate::clean::line(name, 32);
+        format!("it speaks protocol revision `{shown}`, spoken here are {spoken}")
+    })
 }

@@ -7,8 +7,8 @@ mod page;
 mod revision;
 
 pub(crate) use call::ToolCall;
-pub(crate) use hello::{ClientHello, ServerHello};
-pub(crate) use page::{PageError, ToolsPage};
+pub(crate) use hello::{ClientHello, agreed_revision};
+pub(crate) use page::ToolsPage;
 pub(crate) use revision::Revision;
 
 #[cfg(test)]

@@ -5,9 +5,7 @@
 
 use std::collections::HashMap;
 
-use unicode_normalization::UnicodeNormalization as _;
-use unicode_normalization::char::is_combining_mark;
-
+use crate::clean;
 use crate::digest::Digest;
 use crate::request::ServerId;
 
@@ -205,8 +203,7 @@ fn slug(server: &ServerId) -> String {
 
 /// Letters with marks lose them, all others that clients do not take become `_`.
 fn ascii(name: &str) -> String {
-    let decomposed = name.nfkd().filter(|c| !is_combining_mark(*c));
-    decomposed
+    clean::unmarked(name)
         .map(|c| {
             let taken = c.is_ascii_alphanumeric() || c == '_' || c == '-';
             if taken { c } else { '_' }

@@ -3,8 +3,7 @@
 
 use std::collections::HashMap;
 
-use unicode_normalization::UnicodeNormalization as _;
-use unicode_normalization::char::is_combining_mark;
+use crate::clean::skeleton;
 
 /// Pairs of different names that look alike: each with the first that looks the same.
 pub(crate) fn lookalikes<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<(&'a str, &'a str)> {
@@ -17,44 +16,4 @@ pub(crate) fn lookalikes<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<(&
         }
     }
     pairs
-}
-
-/// What remains of a name for a hasty eye.
-fn skeleton(name: &str) -> String {
-    name.nfkd()
-        .filter(|c| c.is_alphanumeric() && !is_combining_mark(*c))
-        .flat_map(char::to_lowercase)
-        .map(latin)
-        .collect()
-}
-
-/// The Latin letter that a Cyrillic, Greek, Armenian or Cherokee letter or a digit is drawn like.
-fn latin(letter: char) -> char {
-    match letter {
-        'а' | 'α' | 'ɑ' => 'a',
-        'в' | 'β' | 'ь' => 'b',
-        'с' | 'ϲ' => 'c',
-        'ԁ' => 'd',
-        'е' | 'ҽ' | 'ε' => 'e',
-        'ɡ' | 'ց' => 'g',
-        'һ' | 'հ' | 'н' => 'h',
-        'і' | 'ı' | 'ι' | '1' | '|' | 'l' | 'ӏ' | 'ⅼ' => 'i',
-        'ј' | 'ϳ' => 'j',
-        'к' | 'κ' => 'k',
-        'м' | 'μ' => 'm',
-        'ո' | 'η' | 'п' => 'n',
-        'о' | 'ο' | 'օ' | '0' | 'σ' => 'o',
-        'р' | 'ρ' => 'p',
-        'ԛ' => 'q',
-        'г' => 'r',
-        'ѕ' => 's',
-        'т' | 'τ' => 't',
-        'υ' | 'ս' => 'u',
-        'ν' | 'ѵ' => 'v',
-        'ԝ' | 'ω' | 'ѡ' => 'w',
-        'х' | 'χ' => 'x',
-        'у' | 'γ' | 'ү' => 'y',
-        'ᴢ' => 'z',
-        other => other,
-    }
 }

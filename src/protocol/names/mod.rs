@@ -4,7 +4,7 @@
 mod expose;
 mod lookalike;
 
-pub(crate) use expose::{CLIENT_PREFIX, Exposed, NAME_MAX, NameMode, Renamed, expose};
+pub(crate) use expose::{CLIENT_PREFIX, NameMode, Renamed, expose};
 pub(crate) use lookalike::lookalikes;
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
+use super::expose::NAME_MAX;
 use super::*;
 use crate::request::{ServerId, Source};
 

@@ -12,8 +12,6 @@ pub(crate) const INVALID_REQUEST: i64 = -32600;
 pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
 /// The method is known, its parameters are not fit for it.
 pub(crate) const INVALID_PARAMS: i64 = -32602;
-/// The receiver failed.
-pub(crate) const INTERNAL_ERROR: i64 = -32603;
 
 /// The `error` of a response, with members that no standard knows.
 #[derive(Clone, Debug, PartialEq, Eq)]

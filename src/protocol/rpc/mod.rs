@@ -7,13 +7,10 @@ mod message;
 mod misfit;
 mod salvage;
 
-pub(crate) use error::{
-    INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, RpcError,
-};
+pub(crate) use error::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError};
 pub(crate) use id::Id;
 pub(crate) use message::{Message, Notification, Request, Response};
 pub(crate) use misfit::{Fault, Misfit};
-pub(crate) use salvage::{Salvaged, salvage};
 
 #[cfg(test)]
 mod tests;

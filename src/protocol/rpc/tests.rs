@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::salvage::{Salvaged, salvage};
 use super::*;
 
 /// Reads a line; wants what it is, or what it is answered with (`-` for set aside).

@@ -6,7 +6,7 @@ mod validate;
 mod walk;
 
 pub(crate) use result::{ResultCheck, told_as_text};
-pub(crate) use validate::{Fit, Schema};
+pub(crate) use validate::Schema;
 
 #[cfg(test)]
 mod tests;

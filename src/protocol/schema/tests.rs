@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::validate::Fit;
 use super::*;
 use crate::protocol::json::{Json, read};
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;
 
+use crate::clean;
 use crate::protocol::json::Json;
 
 use super::walk::bounded;
@@ -112,10 +113,9 @@ fn draft(schema: &Value) -> Draft {
     }
 }
 
-/// Text of strangers may stand in reasons: one line, bounded.
+/// Text of strangers may stand in reasons.
 fn one_line(text: &str) -> String {
-    let safe = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    safe.take(REASON_CHARS).collect()
+    clean::line(text, REASON_CHARS)
 }
 
 impl fmt::Debug for Compiled {

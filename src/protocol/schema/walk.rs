@@ -4,6 +4,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::clean;
 /// Whether every reference can be followed inside the schema itself.
 ///
 /// # Errors
@@ -31,10 +32,9 @@ fn members_followable(schema: &Value, members: &Map<String, Value>) -> Result<()
     }
     match members.get("$ref").and_then(Value::as_str) {
         Some(target) if resolve(schema, target).is_none() => {
-            let shown: String = target.chars().take(120).collect();
+            let shown = clean::line(target, 120);
             Err(format!(
-                "its schema refers to `{}`; only `#/…` inside the schema itself is followed, and nothing is fetched",
-                shown.escape_debug()
+                "its schema refers to `{shown}`; only `#/…` inside the schema itself is followed, and nothing is fetched"
             ))
         }
         _ => Ok(()),

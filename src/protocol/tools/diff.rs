@@ -34,11 +34,6 @@ impl ToolsDiff {
         diff.removed = gone.map(|name| (*name).to_owned()).collect();
         diff
     }
-
-    /// Whether nothing changed.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
-    }
 }
 
 /// A list may hold a name twice; the set of digests under a name is compared then.

@@ -95,6 +95,7 @@ impl ToolList {
     }
 
     /// All items, odd ones too, in the server's order.
+    #[cfg(test)]
     pub(crate) fn tools(&self) -> &[OfferedTool] {
         &self.tools
     }
@@ -102,14 +103,6 @@ impl ToolList {
     /// The tools that can be offered.
     pub(crate) fn offered(&self) -> impl Iterator<Item = &OfferedTool> {
         self.tools.iter().filter(|tool| tool.problem.is_none())
-    }
-
-    /// The tools that are listed to a client, and how many more there are; those are said.
-    pub(crate) fn listed(&self) -> (Vec<&OfferedTool>, usize) {
-        let mut listed: Vec<&OfferedTool> = self.offered().collect();
-        let left_out = listed.len().saturating_sub(LISTED_MAX);
-        listed.truncate(LISTED_MAX);
-        (listed, left_out)
     }
 
     /// The odd items.

@@ -36,21 +36,6 @@ impl OfferedTool {
         }
     }
 
-    /// Its description, raw.
-    pub(crate) fn description(&self) -> &str {
-        self.raw
-            .get("description")
-            .and_then(Json::as_str)
-            .unwrap_or("")
-    }
-
-    /// Its title for people, raw: its own, else that of its annotations.
-    pub(crate) fn title(&self) -> Option<&str> {
-        let own = self.raw.get("title").and_then(Json::as_str);
-        let annotated = || self.raw.get("annotations")?.get("title")?.as_str();
-        own.or_else(annotated)
-    }
-
     /// The schema of its arguments.
     pub(crate) fn input_schema(&self) -> Option<&Json> {
         self.raw.get("inputSchema")

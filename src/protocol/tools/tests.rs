@@ -46,7 +46,6 @@ fn claims_default_to_what_the_protocol_assumes() {
         r#"{"name":"a","annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":"yes","title":"T"}}"#,
     );
     assert!(said.claims.read_only && !said.claims.destructive && !said.claims.idempotent);
-    assert_eq!(said.title(), Some("T"));
 }
 
 #[test]
@@ -114,19 +113,6 @@ fn lists_have_bounds() {
 }
 
 #[test]
-fn a_hundred_are_listed_and_the_rest_is_counted() {
-    let item = |n| {
-        let text = format!(r#"{{"name":"t{n}","inputSchema":{{"type":"object"}}}}"#);
-        read(text.as_bytes()).unwrap().json
-    };
-    let mut list = ToolList::new(ListBounds::default());
-    list.add_page((0..103).map(item).collect()).unwrap();
-    let (listed, left_out) = list.listed();
-    assert_eq!((listed.len(), left_out), (LISTED_MAX, 3));
-    assert_eq!(listed[99].name, "t99");
-}
-
-#[test]
 fn the_digest_of_a_list_forgets_order_only() {
     let digest = |texts: &[&str]| {
         let mut list = ToolList::new(ListBounds::default());
@@ -163,5 +149,5 @@ fn differences_are_named() {
     );
     let mut back = old;
     back.reverse();
-    assert!(ToolsDiff::between(old, back).is_empty());
+    assert_eq!(ToolsDiff::between(old, back), ToolsDiff::default());
 }

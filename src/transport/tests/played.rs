@@ -83,23 +83,6 @@ async fn mcp_05_a_dying_server_fails_its_calls_at_once() {
     assert_eq!(played.events.next().await, None);
 }
 
-/// A server whose grandchild still holds its output can be given up by the one who sees it end.
-#[tokio::test]
-async fn mcp_07_the_owner_can_end_the_connection() {
-    let Some(mut played) = started("MCP-01.server.jsonl").await else {
-        return;
-    };
-    played.upstream.close("it was stopped");
-    let want = CallError::Closed("it was stopped".to_owned());
-    assert_eq!(played.call("hello", "{}").await, Err(want));
-    while let Some(event) = played.events.next().await {
-        if event == UpstreamEvent::Closed("it was stopped".to_owned()) {
-            return;
-        }
-    }
-    panic!("the end is told");
-}
-
 /// A slow start is a timeout with its limit named, and the connection can still be used.
 #[tokio::test]
 async fn mcp_08_a_slow_start_times_out_and_is_told() {

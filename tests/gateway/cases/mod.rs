@@ -6,6 +6,7 @@ mod configuration;
 mod consent;
 mod desk;
 mod disk_full;
+mod invisible;
 mod lifecycle;
 mod paths;
 mod pins;
