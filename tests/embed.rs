@@ -1,4 +1,5 @@
 //! What the README shows to programs that embed Creance is what the example does.
+#![cfg(test)]
 
 use std::path::Path;
 
