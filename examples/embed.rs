@@ -55,11 +55,11 @@ mod notes {
     use serde_json::{Value, json};
 
     /// Serves on standard input and output until the input closes.
-    pub fn serve() -> std::io::Result<()> {
+    pub(crate) fn serve() -> std::io::Result<()> {
         let mut out = std::io::stdout().lock();
         for line in std::io::stdin().lock().lines() {
             let message: Value = serde_json::from_str(&line?)?;
-            let result = match message["method"].as_str() {
+            let result = match message.get("method").and_then(Value::as_str) {
                 Some("initialize") => json!({
                     "protocolVersion": "2025-06-18",
                     "capabilities": {"tools": {}},
@@ -75,7 +75,7 @@ mod notes {
             writeln!(
                 out,
                 "{}",
-                json!({"jsonrpc": "2.0", "id": message["id"], "result": result})
+                json!({"jsonrpc": "2.0", "id": message.get("id"), "result": result})
             )?;
             out.flush()?;
         }
