@@ -55,7 +55,7 @@ mod notes {
     use serde_json::{Value, json};
 
     /// Serves on standard input and output until the input closes.
-    pub(super) fn serve() -> std::io::Result<()> {
+    pub(crate) fn serve() -> std::io::Result<()> {
         let mut out = std::io::stdout().lock();
         for line in std::io::stdin().lock().lines() {
             let message: Value = serde_json::from_str(&line?)?;

@@ -20,9 +20,9 @@ pub struct Decider(crate::decision::DecisionPoint);
 impl Decider {
     /// Decides by a policy store and records in a log.
     #[must_use]
-    pub fn new(store: crate::PolicySet, log: crate::AuditLog) -> Self {
-        let ledger = std::sync::Arc::new(crate::MemoryLedger::default());
-        let nobody = std::sync::Arc::new(crate::DenyAll);
+    pub fn new(store: crate::policy::PolicySet, log: crate::disk::AuditLog) -> Self {
+        let ledger = std::sync::Arc::new(crate::request::MemoryLedger::default());
+        let nobody = std::sync::Arc::new(crate::request::DenyAll);
         let log = std::sync::Arc::new(log);
         Self(crate::decision::DecisionPoint::new(
             store,
@@ -43,14 +43,14 @@ impl Decider {
     /// When the decision could not be taken.
     pub async fn decide(
         &self,
-        agent: &crate::Agent,
-        run: &crate::Run,
-        call: crate::CallTool,
+        agent: &crate::request::Agent,
+        run: &crate::request::Run,
+        call: crate::request::CallTool,
     ) -> Result<bool, impl std::error::Error + use<>> {
         let asking = crate::decision::Asking { agent, run };
-        let never = || crate::Asked::default();
+        let never = || crate::request::Asked::default();
         let decision = self.0.decide(asking, call, never).await;
-        decision.map(|decision| matches!(decision, crate::Decision::Allow(_)))
+        decision.map(|decision| matches!(decision, crate::decision::Decision::Allow(_)))
     }
 }
 

@@ -6,6 +6,12 @@
     clippy::disallowed_methods,
     reason = "tests start programs: the gateway itself, clients, package managers"
 )]
+#![expect(
+    clippy::excessive_nesting,
+    clippy::string_slice,
+    clippy::too_many_lines,
+    reason = "each of these tests is one story, from a server's start to what a client, a person and the log saw"
+)]
 
 mod cases;
 mod client;

@@ -160,12 +160,9 @@ fn aud_04_one_event_is_one_line() {
     desk.open();
     desk.wait_for("demo__t");
     let names = desk.tools();
-    let odd = names.iter().map(|tool| tool["name"].as_str().unwrap());
-    let odd = odd
-        .filter(|name| name.starts_with("demo__t_"))
-        .next()
-        .unwrap()
-        .to_owned();
+    let mut odd = names.iter().map(|tool| tool["name"].as_str().unwrap());
+    let odd = odd.find(|name| name.starts_with("demo__t_"));
+    let odd = odd.unwrap().to_owned();
     for (line, id) in lines.iter().zip(100..) {
         let exposed = if line.contains("{\"name\":\"t\\n") {
             &odd
@@ -192,7 +189,7 @@ fn aud_04_one_event_is_one_line() {
         let of = |record: &&Value| record["event"] == event && record["action"] == action;
         records.iter().filter(of).count()
     };
-    assert_eq!(count("decision", "tool.call"), lines.len() + 0);
+    assert_eq!(count("decision", "tool.call"), lines.len());
     let records = desk.records();
     let calls: Vec<u64> = records
         .iter()

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::desk::{failed, script, text, tool};
+use super::desk::{failed, text};
 use super::poison::demo;
 
 #[test]
