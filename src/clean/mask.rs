@@ -258,7 +258,8 @@ fn assigned(text: &str, at: usize, before: char, spans: &mut Vec<Span>) -> Optio
         .take(64)
         .take_while(|b| is_name(char::from(*b)));
     let (name, behind) = here.split_at_checked(name.count())?;
-    if !is_secret_key(name) {
+    // What follows is looked at first: most words of a text are no names, and weighing one costs more.
+    if !(before == '-' || is_assigned(behind)) || !is_secret_key(name) {
         return None;
     }
     let (value, len) = value(name, behind, before)?;
@@ -276,12 +277,24 @@ fn assigned(text: &str, at: usize, before: char, spans: &mut Vec<Span>) -> Optio
     Some(start + len)
 }
 
+/// Whether what stands behind a name gives it a value.
+fn is_assigned(behind: &str) -> bool {
+    unquoted(behind)
+        .trim_start_matches(' ')
+        .starts_with([':', '='])
+}
+
+/// What stands behind the quotes that close a name.
+fn unquoted(behind: &str) -> &str {
+    behind.trim_start_matches(['\\', '"', '\'', ']'])
+}
+
 /// How much of a value without quotes is looked at to tell whether it is one.
 const LOOK_MAX: usize = 4096;
 
 /// The text from the value on, and the value's length.
 fn value<'a>(name: &str, behind: &'a str, before: char) -> Option<(&'a str, usize)> {
-    let closed = behind.trim_start_matches(['\\', '"', '\'', ']']);
+    let closed = unquoted(behind);
     let spaced = closed.trim_start_matches(' ');
     let Some(tail) = spaced.strip_prefix([':', '=']) else {
         // `--password hunter2`.

@@ -172,8 +172,8 @@ fn folders_that_can_be_looked_at_stay() {
     moved.call().paths = vec![arg_path("from", "docs/a.md"), arg_path("to", "docs")];
     let check = |condition: &str, want: PolicyOutcome| {
         let rule = format!(
-            "permit (principal, action, resource);
-             forbid (principal, action == Action::\"tool.call\", resource) when {{ {condition} }};"
+            "@id(\"all\") permit (principal, action, resource);
+             @id(\"no\") forbid (principal, action == Action::\"tool.call\", resource) when {{ {condition} }};"
         );
         assert_eq!(moved.outcome(&user(&rule)), want, "{condition}");
     };
