@@ -121,9 +121,8 @@ fn make_private(path: &Path) -> io::Result<()> {
 /// Makes a private folder and locks it. The lock goes with this process, however it ends.
 fn make_held(path: &Path) -> io::Result<File> {
     for _ in 0..TRIES {
-        make_private(path)?;
-        // Another run may sweep it before it is locked.
-        match File::open(path) {
+        // Another start may sweep it before it is locked, also while it is being made.
+        match make_private(path).and_then(|()| File::open(path)) {
             Ok(folder) => {
                 folder.lock_shared()?;
                 if is_at(&folder, path) {

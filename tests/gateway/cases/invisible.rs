@@ -46,7 +46,16 @@ fn sec_11_invisible_text_is_removed_counted_and_pinned() {
     desk.close();
     assert!(!hidden(&desk.stderr()));
 
+    // An answer that lasts is given in a terminal of its own.
+    desk.say_nothing();
+    desk.open();
+    let question = desk.wait_for_question("Use the tools of user/demo?");
+    assert!(desk.approve(&question, "always"));
+    desk.wait_for("demo__weather");
+    desk.close();
+
     // The same to the eye, without the hidden text: a change.
+    desk.say("tools of user/demo", "once");
     let visible: String = script
         .chars()
         .filter(|c| !('\u{e0000}'..='\u{e01ff}').contains(c))
