@@ -17,7 +17,7 @@ const TESTS: &[Test] = &[
     ("git_works", cases::git_works),
     ("stamps", cases::stamps),
     ("placeholders", cases::placeholders),
-    ("errors", cases::errors),
+    ("errors", walls::errors),
     ("kill", kill::run),
     ("shutdown", kill::shutdown),
     ("limits", kill::limits),
