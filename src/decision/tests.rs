@@ -62,7 +62,8 @@ async fn decide(point: &DecisionPoint) -> Result<Decision<CallTool>, DecisionErr
 #[tokio::test]
 async fn no_permit_without_its_record() {
     let log = Arc::new(Log::default());
-    let Decision::Allow(permit) = decide(&point(ALLOW, &log)).await.unwrap() else {
+    let whole = point(ALLOW, &log);
+    let Decision::Allow(permit) = decide(&whole).await.unwrap() else {
         panic!("the policy allows it");
     };
     let seq = permit.into_parts().1;
