@@ -62,9 +62,8 @@ async fn decide(point: &DecisionPoint) -> Result<Decision<CallTool>, DecisionErr
 #[tokio::test]
 async fn no_permit_without_its_record() {
     let log = Arc::new(Log::default());
-    // Held: the end of a run is a record too.
-    let lasting = point(ALLOW, &log);
-    let Decision::Allow(permit) = decide(&lasting).await.unwrap() else {
+    let whole = point(ALLOW, &log);
+    let Decision::Allow(permit) = decide(&whole).await.unwrap() else {
         panic!("the policy allows it");
     };
     let seq = permit.into_parts().1;

@@ -15,15 +15,9 @@ const TESTS: &[Test] = &[
     ("cases", cases::public),
     ("links", cases::links),
     ("git_works", cases::git_works),
-<<<<<<< HEAD
     ("stamps", starts::stamps),
     ("placeholders", starts::placeholders),
-    ("errors", starts::errors),
-=======
-    ("stamps", cases::stamps),
-    ("placeholders", cases::placeholders),
     ("errors", walls::errors),
->>>>>>> sandbox
     ("kill", kill::run),
     ("shutdown", kill::shutdown),
     ("limits", kill::limits),

@@ -7,8 +7,10 @@ use std::os::unix::ffi::OsStrExt;
 
 use rustix::fs::{FileType, SealFlags};
 
+#[cfg(feature = "birdcage")]
+use super::stage_two;
 use super::start::HELPER;
-use super::{keeper, probe, stage_two, sys};
+use super::{keeper, probe, sys};
 use crate::sandbox::plan::Plan;
 use crate::sandbox::spawn::StageError;
 
@@ -16,9 +18,11 @@ use crate::sandbox::spawn::StageError;
 pub(super) const FAILED: i32 = 125;
 
 /// The one argument of the second stage, which runs behind the second wall.
+#[cfg(feature = "birdcage")]
 pub(super) const STAGE_TWO: &str = "creance-sandbox-stage-two";
 
 /// How it is executed: birdcage passes no other name.
+#[cfg(feature = "birdcage")]
 pub(super) const SELF: &str = "/proc/self/exe";
 
 /// What main handed over.
@@ -42,6 +46,7 @@ pub(crate) fn run_helper_if_requested() {
     if name.as_bytes() == probe::SCRATCH.as_bytes() {
         sys::exit_now(0);
     }
+    #[cfg(feature = "birdcage")]
     if name.as_bytes() == SELF.as_bytes() && args.next().is_some_and(|arg| arg == STAGE_TWO) {
         stage_two::run()
     }

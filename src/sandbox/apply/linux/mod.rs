@@ -13,6 +13,7 @@ mod confined;
 mod devices;
 mod entry;
 mod guard;
+#[cfg(feature = "birdcage")]
 mod handover;
 mod init;
 mod keeper;
@@ -23,6 +24,7 @@ mod privileges;
 mod probe;
 mod readable;
 mod seccomp;
+#[cfg(feature = "birdcage")]
 mod stage_two;
 mod stamps;
 mod start;
