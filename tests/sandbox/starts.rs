@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-use creance::{FileStamp, Grant, Launch};
+use creance::FileStamp;
 
 use crate::cases::namespaces;
 use crate::world::{World, backends, run, snapshot};
@@ -74,44 +74,5 @@ pub(crate) fn placeholders() {
         );
         fs::remove_file(world.project.join(".envrc")).unwrap();
         assert_eq!(snapshot(&world.project), before, "{backend}");
-    }
-}
-
-/// A step that fails is named, and the program never ran.
-pub(crate) fn errors() {
-    for backend in backends() {
-        let world = World::new();
-        let check = |launch: &Launch, grant: &Grant, want: &str| {
-            let error = run(&backend, launch, grant).err().unwrap_or_default();
-            assert!(error.contains(want), "{backend}: `{error}`, want `{want}`");
-        };
-        let shell = world.shell("echo ran");
-        let mut launch = shell.clone();
-        launch.program = world.project.join("absent");
-        check(&launch, &world.grant(), "exec: ");
-        launch = shell.clone();
-        launch.cwd = world.home.join("notes");
-        check(&launch, &world.grant(), "cwd: ");
-        let mut grant = world.grant();
-        grant.write.push(world.outside.join("absent"));
-        check(&shell, &grant, "does not exist: create it first");
-        grant.write = vec!["/".into()];
-        check(&shell, &grant, "cannot be granted");
-        grant.write = vec!["a/b".into()];
-        check(&shell, &grant, "not an absolute");
-        grant = world.grant();
-        grant.home = Some("/".into());
-        check(&shell, &grant, "holds the system");
-        if crate::world::uid() == 0 {
-            let mut grant = world.grant();
-            fs::create_dir(world.path().join("other")).unwrap();
-            std::os::unix::fs::chown(world.path().join("other"), Some(1000), Some(1000)).unwrap();
-            grant.write.push(world.path().join("other"));
-            check(&shell, &grant, "belongs to another user");
-        }
-        assert!(
-            !world.project.join(".creance").exists(),
-            "{backend}: a placeholder was left"
-        );
     }
 }
