@@ -208,10 +208,14 @@ fn pick(victim: Victim, gateway: i32, tree: &[Process]) -> Process {
     let helper = children(gateway)
         .find(|process| process.command.contains("creance-sandbox-helper"))
         .unwrap_or_else(|| panic!("no helper in {tree:?}"));
+    // How many helpers stand between depends on the backend: the server is the first that is none.
+    let is_helper = |pid: i32| {
+        let found = tree.iter().find(|process| process.pid == pid);
+        found.is_some_and(|process| process.command.contains("creance-sandbox-helper"))
+    };
     let server = || {
-        children(helper.pid)
-            .flat_map(|first| children(first.pid))
-            .find(|process| process.command.contains("effects.sh"))
+        tree.iter()
+            .find(|process| process.command.contains("effects.sh") && is_helper(process.parent))
             .unwrap_or_else(|| panic!("no server in {tree:?}"))
     };
     match victim {
