@@ -90,6 +90,13 @@ impl AsyncRead for Socket {
     }
 }
 
+/// How is sent: without waiting, and without SIGPIPE when the other side is gone. Apple's systems have
+/// no flag for the latter; Rust programs ignore that signal from their start.
+#[cfg(not(target_vendor = "apple"))]
+const SEND: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
+#[cfg(target_vendor = "apple")]
+const SEND: SendFlags = SendFlags::DONTWAIT;
+
 impl AsyncWrite for Socket {
     fn poll_write(
         self: Pin<&mut Self>,
@@ -98,8 +105,7 @@ impl AsyncWrite for Socket {
     ) -> Poll<io::Result<usize>> {
         loop {
             let mut guard = ready!(self.0.poll_write_ready(cx))?;
-            let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-            if let Ok(written) = guard.try_io(|fd| Ok(send(fd, bytes, flags)?)) {
+            if let Ok(written) = guard.try_io(|fd| Ok(send(fd, bytes, SEND)?)) {
                 return Poll::Ready(written);
             }
         }
