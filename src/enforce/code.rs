@@ -48,7 +48,8 @@ pub(super) fn folders(ground: &Ground, artefact: &Artefact) -> Vec<PathBuf> {
     folders
 }
 
-/// The home folder, this user's or another's, that hides a file from the sandbox.
+/// The folder that hides a file from the sandbox: a home, this user's or another's, or the machine's
+/// temporary folders, in whose place each sandbox has its own.
 fn hidden_home<'a>(ground: &'a Ground, file: &'a Path) -> Option<&'a Path> {
     let inside = |root: &Path| file.starts_with(root);
     // A private cache is this sandbox's own: code is looked for in no other.
@@ -61,7 +62,7 @@ fn hidden_home<'a>(ground: &'a Ground, file: &'a Path) -> Option<&'a Path> {
         let toolchain = guarded::TOOLCHAINS.iter().any(|t| inside(&home.join(t)));
         return (!toolchain).then_some(home);
     }
-    let homes = ["/root", "/home", "/Users"].map(Path::new);
+    let homes = ["/root", "/home", "/Users", "/tmp", "/var/tmp"].map(Path::new);
     homes.into_iter().find(|home| inside(home))
 }
 
