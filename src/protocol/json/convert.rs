@@ -75,8 +75,12 @@ fn word_of(number: &Number) -> (Value, bool) {
     let double = text.parse::<f64>().ok().filter(|d| d.is_finite());
     match double.and_then(serde_json::Number::from_f64) {
         Some(word) => {
-            let shortest = double.map(|d| format!("{d:e}")).unwrap_or_default();
-            (Value::Number(word), decimal(&shortest) == decimal(&text))
+            // Halfway between two shortest texts of a double, printers differ in the one they take.
+            let ours = double.map(|d| format!("{d:e}")).unwrap_or_default();
+            let shortest = [ours, word.to_string()];
+            let written = decimal(&text);
+            let exact = shortest.iter().any(|text| decimal(text) == written);
+            (Value::Number(word), exact)
         }
         None => (Value::String(text.into_owned()), false),
     }

@@ -219,6 +219,20 @@ fn any_value() -> impl Strategy<Value = serde_json::Value> {
     })
 }
 
+/// A double that lies halfway between two shortest texts is exact in both.
+#[test]
+fn both_shortest_texts_of_a_double_are_exact() {
+    for text in ["-1341797920779542.2", "-1341797920779542.3"] {
+        assert_eq!(
+            read(text.as_bytes()).unwrap().json.to_value().inexact,
+            0,
+            "{text}"
+        );
+    }
+    let rounded = read(b"-1341797920779542.21").unwrap().json.to_value();
+    assert_eq!(rounded.inexact, 1);
+}
+
 proptest! {
     #[test]
     fn valid_texts_mean_what_serde_json_says(value in any_value()) {
