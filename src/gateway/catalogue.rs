@@ -28,6 +28,8 @@ pub(crate) struct Entry {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Catalogue {
     entries: Vec<Entry>,
+    /// Tools that are held back, by server: true name and why.
+    left_out: Vec<(ServerId, Vec<(String, String)>)>,
     /// Names of tools of servers that are gone: their calls are answered with why.
     gone: BTreeMap<String, Gone>,
 }
@@ -45,11 +47,14 @@ impl Catalogue {
     /// stay the same after a restart and in any order of configuration.
     pub(crate) fn gather(&self, members: &[Arc<Member>], mode: NameMode) -> Self {
         let mut found: Vec<(Arc<Member>, Arc<Server>, Arc<Tool>)> = Vec::new();
+        let mut left_out = Vec::new();
         for member in members {
             let Some(server) = member.server() else {
                 continue;
             };
-            for tool in server.tools().offered {
+            let book = server.tools();
+            left_out.push((member.id().clone(), book.left_out));
+            for tool in book.offered {
                 found.push((Arc::clone(member), Arc::clone(&server), tool));
             }
         }
@@ -80,7 +85,11 @@ impl Catalogue {
         for entry in &entries {
             gone.remove(&entry.name);
         }
-        Self { entries, gone }
+        Self {
+            entries,
+            left_out,
+            gone,
+        }
     }
 
     /// The tool behind an exposed name.
@@ -88,10 +97,21 @@ impl Catalogue {
         self.entries.iter().find(|entry| entry.name == name)
     }
 
+    /// The tools of one server.
+    pub(crate) fn of(&self, member: &Member) -> impl Iterator<Item = &Entry> {
+        let own = |entry: &&Entry| entry.member.id() == member.id();
+        self.entries.iter().filter(own)
+    }
+
+    /// The tools of one server that are held back: true name and why.
+    pub(crate) fn left_out(&self, member: &Member) -> impl Iterator<Item = &(String, String)> {
+        let own = self.left_out.iter().filter(|(id, _)| id == member.id());
+        own.flat_map(|(_, tools)| tools)
+    }
+
     /// The tools of one server that are listed under a name with a hash: `(true name, listed name,
     /// why)`.
     pub(crate) fn renamed(&self, member: &Member) -> Vec<(&str, &str, String)> {
-        let own = |entry: &&Entry| entry.member.id() == member.id();
         let why = |renamed: &Renamed| match renamed {
             Renamed::Shortened => {
                 "its own name is too long, or has no letter that clients take".to_owned()
@@ -101,9 +121,7 @@ impl Catalogue {
                 format!("it would be listed under the same name as {other}")
             }
         };
-        self.entries
-            .iter()
-            .filter(own)
+        self.of(member)
             .filter_map(|entry| {
                 let renamed = entry.renamed.as_ref()?;
                 Some((entry.tool.name(), entry.name.as_str(), why(renamed)))

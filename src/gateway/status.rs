@@ -75,25 +75,30 @@ fn describe(gateway: &Gateway, member: &Member) -> Vec<String> {
         let state = member.state().for_model(member.id().source);
         return vec![format!("{id}: {}", clean::line(&state, 600))];
     };
-    let book = server.tools();
+    // What the client can list now, and not what is about to be published.
+    let catalogue = gateway.catalogue();
     let mut lines = vec![format!(
         "{id}: connected, {} tools, sandbox {}",
-        book.offered.len(),
+        catalogue.of(member).count(),
         server.confinement
     )];
-    lines.extend(book.left_out.iter().map(|(name, why)| {
+    lines.extend(catalogue.left_out(member).map(|(name, why)| {
         format!(
             "  not offered: {} ({})",
             clean::line(name, 120),
             clean::line(why, 300)
         )
     }));
-    if book.offered.iter().any(|tool| gateway.hides(tool.name())) {
+    if server
+        .tools()
+        .offered
+        .iter()
+        .any(|tool| gateway.hides(tool.name()))
+    {
         lines.push(format!(
             "  not offered: {TOOL} (Creance has a tool of this name)"
         ));
     }
-    let catalogue = gateway.catalogue();
     lines.extend(
         catalogue
             .renamed(member)
