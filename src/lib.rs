@@ -83,6 +83,7 @@ extern crate self as creance;
 #[doc(hidden)]
 pub mod internal;
 
+mod address;
 mod audit;
 mod clean;
 mod config;
@@ -109,6 +110,7 @@ pub mod helper {
     }
 }
 
+pub use address::{HostError, HostName};
 pub use audit::{
     AuditError, AuditSink, Event, EventKind, Fault, FaultKind, Filter, Head, HeadError, Loss,
     LossKind, NoOutcome, Outcome, OutcomeKind, Paint, Receipt, Record, Report, Shape, Verifier,
@@ -127,11 +129,10 @@ pub use policy::{
 };
 pub use request::{
     Act, Action, Agent, Answer, Approver, ArgPath, Asked, Because, CallTool, Channel, DenyAll,
-    Detail, Entry, EnvFacts, GetPrompt, HostError, HostName, Key, Layer, Ledger, LedgerError,
-    MemoryLedger, NetworkWish, PathFacts, Pin, PinKind, PinRecord, Places, Principal, ProgramFacts,
-    Project, Query, Question, ReadResource, Reply, ReviewTools, Risk, Role, Run, RunCommand,
-    RunnerKind, ServerFacts, ServerId, Source, StartServer, ToolClaims, ToolFacts, Transport,
-    Trigger, Wish,
+    Detail, Entry, EnvFacts, GetPrompt, Key, Layer, Ledger, LedgerError, MemoryLedger, NetworkWish,
+    PathFacts, Pin, PinKind, PinRecord, Places, Principal, ProgramFacts, Project, Query, Question,
+    ReadResource, Reply, ReviewTools, Risk, Role, Run, RunCommand, RunnerKind, ServerFacts,
+    ServerId, Source, StartServer, ToolClaims, ToolFacts, Transport, Trigger, Wish,
 };
 pub use runner::{
     CommandExit, CommandSpec, Effect, Error, ErrorKind, Forecast, Policies, PolicyNotice, Runner,

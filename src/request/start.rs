@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::address::HostName;
 use crate::digest::Digest;
 use crate::grant::{Confinement, Grant, Launch};
 
 use super::act::{Act, Action, Key, Query, Run};
-use super::host::HostName;
 use super::path::PathFacts;
 use super::principal::{Agent, Principal, ServerFacts};
 use super::program::{ProgramFacts, Risk, RunnerKind};

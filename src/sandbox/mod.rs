@@ -3,8 +3,10 @@
 
 mod apply;
 mod doctor;
+// Public to the crate for `enforce`, which decides what the proxy asks.
 #[doc(hidden)]
 pub(crate) mod door;
+pub(crate) mod egress;
 mod exit;
 mod machine;
 mod plan;

@@ -20,7 +20,8 @@ pub(crate) const HOMES: &[(&str, &[&str])] = &[
     ("unicode_normalization", &["clean/"]),
     ("unicode_properties", &["clean/"]),
     ("sha2", &["digest/"]),
-    ("idna", &["request/"]),
+    ("idna", &["address/"]),
+    ("url", &["address/"]),
     (
         "tokio",
         &[

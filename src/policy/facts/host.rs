@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use cedar_policy::EntityUid;
 
+use crate::address::HostName;
 use crate::policy::vocabulary::{TYPES, uid};
-use crate::request::HostName;
 
 use super::build::{Entities, Value, member, text};
 
