@@ -9,6 +9,10 @@ use crate::address::{TargetError, Unreachable};
 pub(crate) enum Refusal {
     /// What came in is no request of the protocol.
     Misfit(&'static str),
+    /// Another SOCKS5 command than `CONNECT`.
+    NoSuchCommand,
+    /// A kind of address that SOCKS5 does not have.
+    NoSuchAddress,
     /// It names no target.
     Target(TargetError),
     /// The target leads where it may not.
@@ -25,6 +29,8 @@ pub(crate) enum Refusal {
     Busy,
     /// As many bytes passed as one target gets.
     Spent,
+    /// It is no longer allowed.
+    Cut,
     /// The program left while it waited.
     Left,
     /// The proxy closed meanwhile.
@@ -41,12 +47,17 @@ impl fmt::Display for Refusal {
             Self::Misfit(reason) | Self::Hello(reason) | Self::Lookup(reason) => {
                 f.write_str(reason)
             }
+            Self::NoSuchCommand => {
+                f.write_str("of SOCKS5, CONNECT alone is served: no BIND, no UDP")
+            }
+            Self::NoSuchAddress => f.write_str("SOCKS5 has no such kind of address"),
             Self::Dial(reason) => write!(f, "could not connect: {reason}"),
             Self::Target(error) => error.fmt(f),
             Self::Unreachable(error) => error.fmt(f),
             Self::OwnAddress => f.write_str("it leads to this machine itself"),
             Self::Busy => f.write_str("too many connections at one time"),
             Self::Spent => f.write_str("as many bytes passed as this host gets"),
+            Self::Cut => f.write_str("it is no longer allowed"),
             Self::Left => f.write_str("the program left before it was answered"),
             Self::Closed => f.write_str("the sandbox ends"),
             Self::Late(what) => write!(f, "{what} did not come in time"),
