@@ -100,6 +100,28 @@ impl WebUrl {
         Ok(Self { url, target })
     }
 
+    /// Where a redirect leads, whose `Location` may be relative.
+    ///
+    /// # Errors
+    /// The first fault.
+    pub(crate) fn joined(&self, location: &str) -> Result<Self, UrlFault> {
+        check_characters(location)?;
+        let path = location.split(['?', '#']).next().unwrap_or_default();
+        if path.contains('\\') {
+            return Err(UrlFault::Backslash);
+        }
+        // A colon before any slash ends a scheme.
+        let start = path.split('/').next().unwrap_or_default();
+        if start.contains(':') {
+            return Self::read(location);
+        }
+        if location.starts_with("//") {
+            check_authority(location)?;
+        }
+        let url = self.url.join(location).map_err(|_| UrlFault::Parse)?;
+        Self::read(url.as_str())
+    }
+
     /// Where it leads.
     pub(crate) fn target(&self) -> &Target {
         &self.target
