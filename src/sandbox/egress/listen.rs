@@ -35,10 +35,7 @@ pub(super) async fn listen(
     let hearing = async {
         let first = client.until(1, |held| Ok(held.first().copied())).await?;
         match first {
-            socks::VERSION => {
-                *speech = Speech::Socks;
-                hear_socks(client).await
-            }
+            socks::VERSION => hear_socks(client, speech).await,
             b'A'..=b'Z' => hear_http(client, limits).await,
             _ => Err(Refusal::Misfit("this is neither HTTP nor SOCKS5")),
         }
@@ -90,12 +87,15 @@ fn alone(client: &Client, forward: &Forward) -> Result<(), Refusal> {
     Ok(())
 }
 
-async fn hear_socks(client: &mut Client) -> Result<Heard, Refusal> {
+async fn hear_socks(client: &mut Client, speech: &mut Speech) -> Result<Heard, Refusal> {
+    *speech = Speech::Socks;
     let found = client.until(SOCKS_MAX, |held| Ok(socks::greeting(held)));
     let (welcome, used) = found.await?;
     client.used(used);
     if !welcome {
         client.send(socks::NO_METHOD).await?;
+        // That was the last word.
+        *speech = Speech::Tunnel;
         return Err(Refusal::Misfit("SOCKS5 is served without a sign-in"));
     }
     client.send(socks::WELCOME).await?;

@@ -29,3 +29,6 @@ pub(crate) use limits::EgressLimits;
 pub(crate) use outside::{Dialled, Later, Outside, ThisMachine};
 pub(crate) use proxy::Proxy;
 pub(crate) use refusal::Refusal;
+
+#[cfg(test)]
+mod tests;

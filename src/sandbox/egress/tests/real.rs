@@ -1,0 +1,1 @@
+//! Hellos of real programs.

@@ -1,0 +1,1 @@
+//! The whole proxy against bytes of every kind.
