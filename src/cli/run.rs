@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use creance::{Colour, CommandSpec, Network, Prompt, ServerSpec, Trigger};
+use creance::{Colour, CommandSpec, HostRule, Network, Prompt, ServerSpec, Trigger};
 
 use super::exit::{Exit, Outcome};
 use super::out;
@@ -17,6 +17,7 @@ use super::paint::Paint;
 #[command(
     trailing_var_arg = true,
     after_help = "Examples:\n  creance run -- npm test\n  creance run --network -- claude\n  \
+                  creance run --host registry.npmjs.org -- npm install\n  \
                   creance run --mcp -- npx -y @modelcontextprotocol/server-memory"
 )]
 pub(crate) struct RunArgs {
@@ -24,8 +25,11 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     mcp: bool,
     /// Give it the whole network
-    #[arg(long)]
+    #[arg(long, conflicts_with = "host")]
     network: bool,
+    /// A host that it may reach (port 443 when none is named); `*.HOST` for all below it
+    #[arg(long, value_name = "HOST[:PORT]")]
+    host: Vec<HostRule>,
     /// A folder or file that it may read beside the project
     #[arg(long, value_name = "PATH")]
     read: Vec<PathBuf>,
@@ -52,10 +56,9 @@ pub(crate) async fn run(args: RunArgs) -> Outcome {
         None => return Ok(Exit::Usage),
     };
     if args.mcp {
-        let name = program.rsplit('/').next().unwrap_or(&program).to_owned();
         let text = |path: PathBuf| path.to_string_lossy().into_owned();
-        let mut spec = ServerSpec::stdio(name, program).network(network);
-        spec = rest.into_iter().fold(spec, ServerSpec::arg);
+        let mut spec = ServerSpec::of_command(program, rest).network(network);
+        spec = args.host.into_iter().fold(spec, ServerSpec::host);
         spec = args
             .read
             .into_iter()
@@ -76,6 +79,7 @@ pub(crate) async fn run(args: RunArgs) -> Outcome {
     }
     let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
     let mut spec = CommandSpec::new(program).args(rest).network(network);
+    spec = args.host.into_iter().fold(spec, CommandSpec::host);
     spec = args
         .read
         .into_iter()

@@ -19,7 +19,7 @@ mod variables;
 mod warnings;
 mod wrappers;
 
-pub(crate) use command::{Started, started};
+pub(crate) use command::{Started, command_name, started};
 pub(crate) use definition::{ServerDefinition, difference};
 pub(crate) use environment::run_environment;
 pub(crate) use fields::{FILE_MAX, SYNTAX};

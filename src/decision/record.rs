@@ -6,7 +6,7 @@ use crate::audit::{EventKind, OutcomeKind};
 use crate::clean;
 use crate::digest::Digest;
 use crate::policy::{self, Verdict};
-use crate::request::{Act, Answer, NetworkWish, Principal, Query, Wish};
+use crate::request::{Act, Answer, Principal, Query, Wish};
 
 /// How the answer behind a decision came about.
 #[derive(Clone, Debug, Default)]
@@ -40,8 +40,7 @@ pub(super) fn resource(query: &Query<'_>) -> String {
 fn wish_name(wish: &Wish) -> String {
     match wish {
         Wish::Read(path) | Wish::Write(path) | Wish::Socket(path) => path.text.clone(),
-        Wish::Network(NetworkWish::Whole) => "*".to_owned(),
-        Wish::Network(NetworkWish::Host { host, port }) => format!("{host}:{port}"),
+        Wish::Network(network) => network.to_string(),
         Wish::Env(variable) => variable.name.clone(),
     }
 }

@@ -12,7 +12,7 @@ use crate::decision::{Decision, Permit};
 use crate::digest::Digest;
 use crate::disk::program::Artefact;
 use crate::grant::{Launch, Network};
-use crate::request::{Agent, EnvFacts, Pin, ProgramFacts, RunCommand};
+use crate::request::{Agent, EnvFacts, HostRule, Pin, ProgramFacts, RunCommand};
 use crate::sandbox::{self, Exit, Stdio};
 
 use super::code;
@@ -31,6 +31,8 @@ pub(crate) struct Command {
     pub(crate) read: Vec<PathBuf>,
     pub(crate) write: Vec<PathBuf>,
     pub(crate) network: Network,
+    /// Hosts that it asks for.
+    pub(crate) hosts: Vec<HostRule>,
     /// Variables of the user's environment that it gets beside the short list.
     pub(crate) env: Vec<String>,
     pub(crate) terminal: bool,
@@ -106,6 +108,7 @@ fn wanted(line: &Line, command: &Command, artefact: &Artefact) -> Wanted {
         read,
         write: command.write.clone(),
         network: command.network,
+        hosts: command.hosts.clone(),
         env_facts: command
             .env
             .iter()
@@ -125,7 +128,7 @@ fn fingerprint(launch: &Launch, command: &Command, artefact: &Artefact) -> Diges
         launch.program.to_string_lossy().into_owned(),
         artefact.digest.map(|d| d.to_string()).unwrap_or_default(),
         launch.cwd.to_string_lossy().into_owned(),
-        format!("{:?}", command.network),
+        format!("{:?} {:?}", command.network, command.hosts),
     ];
     let paths = |paths: &[PathBuf]| -> String { format!("{paths:?}") };
     fields.push(paths(&command.read));

@@ -283,6 +283,7 @@ fn wanted(
         read,
         write: all(&definition.write_paths, "writePaths")?,
         network: definition.network,
+        hosts: definition.hosts.clone(),
         env: definition.environment(),
         env_facts: definition.env_facts(),
         terminal: false,

@@ -108,11 +108,23 @@ impl Sheet {
                 _ => None,
             }),
         );
-        let network = match grant.network {
-            Network::None => "none",
-            Network::Whole => "the whole network: data can leave this machine",
-        };
-        self.line("network", network);
+        match grant.network {
+            Network::None => self.line("network", "none"),
+            Network::Whole => {
+                self.line("network", "the whole network: data can leave this machine");
+            }
+            Network::Hosts => self.hosts(wishes),
+        }
+    }
+
+    fn hosts(&mut self, wishes: &[Wish]) {
+        let hosts = wishes.iter().filter_map(|wish| match wish {
+            Wish::Network(network) => Some(network.to_string()),
+            _ => None,
+        });
+        let hosts: Vec<String> = hosts.collect();
+        self.lines("network", &hosts);
+        self.line("any other host", "is asked about when it is first wanted");
     }
 
     fn confinement(&mut self, confinement: &crate::grant::Confinement) {

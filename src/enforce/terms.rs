@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config;
 use crate::grant::{Environment, Grant, Limits, Network, guarded};
-use crate::request::{EnvFacts, NetworkWish, Wish};
+use crate::request::{EnvFacts, HostRule, NetworkWish, Wish};
 
 use super::line::Ground;
 use super::private::Private;
@@ -17,6 +17,8 @@ pub(crate) struct Wanted {
     pub(crate) read: Vec<PathBuf>,
     pub(crate) write: Vec<PathBuf>,
     pub(crate) network: Network,
+    /// Hosts that are asked for at the start.
+    pub(crate) hosts: Vec<HostRule>,
     pub(crate) env: Environment,
     pub(crate) env_facts: Vec<EnvFacts>,
     pub(crate) terminal: bool,
@@ -61,6 +63,10 @@ fn wishes(ground: &Ground, wanted: &Wanted, project: &[PathBuf]) -> Vec<Wish> {
     wishes.extend(wanted.write.iter().map(|path| Wish::Write(facts(path))));
     if wanted.network == Network::Whole {
         wishes.push(Wish::Network(NetworkWish::Whole));
+    }
+    if wanted.network == Network::Hosts {
+        let hosts = wanted.hosts.iter().map(|host| Wish::Network(host.wish()));
+        wishes.extend(hosts);
     }
     wishes.extend(wanted.env_facts.iter().cloned().map(Wish::Env));
     wishes

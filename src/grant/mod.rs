@@ -4,8 +4,10 @@
 mod confinement;
 pub mod guarded;
 mod place;
+mod proxied;
 mod terms;
 
 pub use confinement::{Confinement, Guarantee, Level};
 pub use place::Place;
+pub(crate) use proxied::{PROXY_PORT, proxy_variables};
 pub use terms::{Environment, FileStamp, Grant, Launch, Limits, Network};

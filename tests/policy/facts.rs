@@ -162,6 +162,7 @@ fn starts() -> Vec<Flip> {
         on("server.start.env_names", r#"context.env_names.contains("X")"#, |a| { a.start().grant.env.0.insert("X".into(), "1".into()); }),
         on("server.start.secret_names", r#"context.secret_names.contains("TOKEN")"#, |a| a.start().secret_names.push("TOKEN".into())),
         on("server.start.network", r#"context.network == Network::"whole""#, |a| a.start().grant.network = Network::Whole),
+        on("server.start.network (hosts)", r#"context.network == Network::"hosts""#, |a| a.start().grant.network = Network::Hosts),
         on("server.start.reads_outside_project", "context.reads_outside_project", |a| a.start().wishes.push(Wish::Read(path("/srv/x")))),
         on("server.start.writes_outside_project", "context.writes_outside_project", |a| a.start().wishes.push(Wish::Write(path("/srv/x")))),
         on("server.start.wants_sockets", "context.wants_sockets", |a| a.start().wishes.push(Wish::Socket(path("/run/x")))),

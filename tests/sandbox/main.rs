@@ -32,6 +32,8 @@ mod starts;
 #[cfg(target_os = "linux")]
 mod walls;
 #[cfg(target_os = "linux")]
+mod way_out;
+#[cfg(target_os = "linux")]
 mod world;
 
 fn main() {

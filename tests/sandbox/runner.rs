@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use crate::{cases, escapes, ground, kill, probe, starts, walls, world};
+use crate::{cases, escapes, ground, kill, probe, starts, walls, way_out, world};
 
 type Test = (&'static str, fn());
 
@@ -30,6 +30,7 @@ const TESTS: &[Test] = &[
     ("second_names", ground::second_names),
     ("aliases", ground::aliases),
     ("whole_network", ground::whole_network),
+    ("handover", way_out::handover),
     ("terminal", ground::terminal),
 ];
 

@@ -131,8 +131,8 @@ fn a_fault_says_why_it_is_one() {
     let server = |entry: &str| format!("{{\"mcpServers\": {{\"x\": {entry}}}}}");
     let at = |entry: &str, want: &str| check(&server(entry), want);
     at(
-        r#"{"command": "r", "network": ["a.test"]}"#,
-        "1:50: mcpServers.x.network is a list of hosts, and single hosts cannot be enforced by this version; `true` asks for the whole network, `false` for none",
+        r#"{"command": "r", "network": ["a.test", "https://b.test"]}"#,
+        "1:61: mcpServers.x.network[1] names no host: a host has no scheme: write `example.com` or `example.com:8443`; write `api.example.com`, `api.example.com:8443` or `*.example.com`",
     );
     at(
         r#"{"command": "r", "timeoutMs": 0}"#,

@@ -23,6 +23,20 @@ pub(super) fn add(entities: &mut Entities, host: &HostName) -> EntityUid {
     name
 }
 
+/// Puts in what stands for every host below a domain, `Host::"*.example.com"`: it is in the domain and
+/// all above it, and no host itself.
+pub(super) fn add_below(entities: &mut Entities, domain: &HostName) -> EntityUid {
+    let text_form = format!("*.{domain}");
+    let name = uid(&TYPES.host, &text_form);
+    let attributes = [
+        ("name", text(text_form)),
+        ("literal_ip", Value::new_bool(false)),
+        ("ip_class", member(&TYPES.ip_class, "unresolved")),
+    ];
+    entities.add(&name, attributes, domains(domain));
+    name
+}
+
 fn domains(host: &HostName) -> HashSet<EntityUid> {
     if host.address().is_some() {
         return HashSet::new();

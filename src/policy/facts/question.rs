@@ -127,6 +127,10 @@ fn wish(entities: &mut Entities, wish: &Wish) -> (EntityUid, Fields) {
             let port = number(u64::from(*port));
             (host::add(entities, host), vec![("port", port)])
         }
+        Wish::Network(NetworkWish::Below { domain, port }) => {
+            let port = number(u64::from(*port));
+            (host::add_below(entities, domain), vec![("port", port)])
+        }
         Wish::Env(variable) => {
             let name = uid(&TYPES.env_var, &variable.name);
             let attributes = [
@@ -260,9 +264,7 @@ pub(crate) fn named_resource(act: &Act<'_>) -> String {
         Act::ReviewTools(review) => who::server_name(&review.server.id),
         Act::Wish(Wish::Read(path) | Wish::Write(path) | Wish::Socket(path)) => path.text.clone(),
         Act::Wish(Wish::Network(NetworkWish::Whole)) => "whole".to_owned(),
-        Act::Wish(Wish::Network(NetworkWish::Host { host, port })) => {
-            format!("{}:{port}", host.as_str())
-        }
+        Act::Wish(Wish::Network(network)) => network.to_string(),
         Act::Wish(Wish::Env(variable)) => variable.name.clone(),
         Act::CallTool(call) => qualified(&call.tool.server, &call.tool.name),
         Act::ReadResource(read) => qualified(&read.server, &read.uri),

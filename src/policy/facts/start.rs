@@ -3,7 +3,7 @@
 use crate::grant::Place;
 use crate::grant::{Confinement, Grant, Guarantee, Launch, Network};
 use crate::policy::vocabulary::TYPES;
-use crate::request::{PathFacts, Risk, RunCommand, StartServer, Wish};
+use crate::request::{NetworkWish, PathFacts, Risk, RunCommand, StartServer, Wish};
 
 use super::build::{Entities, FactError, Value, member, record, reference, text, texts};
 use super::who;
@@ -76,11 +76,14 @@ fn leaves_project(path: &PathFacts) -> bool {
 }
 
 fn network(grant: &Grant, wishes: &[Wish]) -> &'static str {
-    let wished = wishes.iter().any(|wish| matches!(wish, Wish::Network(_)));
-    if wished || grant.network != Network::None {
-        "whole"
-    } else {
-        "none"
+    let whole = |wish: &Wish| matches!(wish, Wish::Network(NetworkWish::Whole));
+    let any = |wish: &Wish| matches!(wish, Wish::Network(_));
+    match grant.network {
+        Network::Whole => "whole",
+        _ if wishes.iter().any(whole) => "whole",
+        Network::Hosts => "hosts",
+        Network::None if wishes.iter().any(any) => "hosts",
+        Network::None => "none",
     }
 }
 

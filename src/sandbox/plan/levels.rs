@@ -20,7 +20,7 @@ pub(crate) fn confinement(backend: Backend, grant: &Grant, offers: &Offers) -> C
 fn level(guarantee: Guarantee, backend: Backend, grant: &Grant, offers: &Offers) -> Level {
     match guarantee {
         Guarantee::Network => network(backend, grant),
-        Guarantee::NetworkPerHost => absent("hosts are not decided one by one in this version"),
+        Guarantee::NetworkPerHost => per_host(backend, grant),
         Guarantee::UnixSockets => sockets(grant),
         Guarantee::Limits => limits(backend, grant, offers),
         Guarantee::Environment => enforced("a helper that starts with an empty environment"),
@@ -65,8 +65,22 @@ fn in_landlock(guarantee: Guarantee) -> Level {
 fn network(backend: Backend, grant: &Grant) -> Level {
     match (grant.network, backend.has_namespaces()) {
         (Network::Whole, _) => enforced("nothing: the whole network was granted"),
+        (Network::Hosts, true) => enforced("network namespace and proxy"),
+        (Network::None, true) => enforced("network namespace"),
+        (Network::None | Network::Hosts, false) => enforced("seccomp"),
+    }
+}
+
+/// Whether a host is reached only when it was decided. Where none can be reached at all, that holds.
+fn per_host(backend: Backend, grant: &Grant) -> Level {
+    match (grant.network, backend.has_namespaces()) {
+        (Network::Whole, _) => absent("the whole network was granted"),
+        (Network::Hosts, true) => enforced("network namespace and proxy"),
         (Network::None, true) => enforced("network namespace"),
         (Network::None, false) => enforced("seccomp"),
+        (Network::Hosts, false) => absent(
+            "without a network namespace there is no place for the proxy, so no host can be reached",
+        ),
     }
 }
 

@@ -52,6 +52,11 @@ impl Plan {
         &self.notices
     }
 
+    /// Whether the program reaches hosts through a proxy in main.
+    pub(crate) fn has_proxy(&self) -> bool {
+        self.network == Network::Hosts && self.backend.has_namespaces()
+    }
+
     /// The writable folders of the machine, outermost first.
     pub(crate) fn writable(&self) -> impl Iterator<Item = &Path> {
         self.folders
@@ -196,12 +201,12 @@ mod tests {
         let no = Some("no user namespaces");
         check(
             &[(Backend::LinuxL3, no), (Backend::LinuxNs, None)],
-            "linux-ns: network-per-host absent",
+            "linux-ns",
         );
         check(
             &[(Backend::LinuxNs, no), (Backend::LinuxLandlock, None)],
             "linux-landlock: writes weakened, protected-paths absent, secrets weakened, \
-             network-per-host absent, processes weakened, tree-kill weakened, limits weakened",
+             processes weakened, tree-kill weakened, limits weakened",
         );
         let none = plan_with(
             &offers(&[(Backend::LinuxNs, no)]),

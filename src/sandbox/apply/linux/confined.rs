@@ -1,6 +1,7 @@
 //! A running confined process, seen from the host program.
 
 use std::io;
+use std::net::TcpListener;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::Child;
 use std::sync::OnceLock;
@@ -36,6 +37,8 @@ pub(crate) struct Confined {
     pub(crate) stdout: Option<Receiver>,
     /// Its error output, when piped.
     pub(crate) stderr: Option<Receiver>,
+    /// Where it connects to reach a host, when hosts are decided one by one.
+    pub(crate) listener: Option<TcpListener>,
     helper: Helper,
     control: Option<BufReader<UnixStream>>,
     last_words: Vec<u8>,
@@ -62,7 +65,11 @@ pub(crate) async fn spawn(plan: Plan, stdio: Stdio) -> Result<Confined, SpawnErr
 
 impl Confined {
     fn adopt(started: Started, protect: Vec<std::path::PathBuf>) -> io::Result<Self> {
-        let Started { mut child, control } = started;
+        let Started {
+            mut child,
+            control,
+            listener,
+        } = started;
         control.set_nonblocking(true)?;
         let pid = child.id();
         let raw = i32::try_from(pid).ok().and_then(Pid::from_raw);
@@ -87,6 +94,7 @@ impl Confined {
                 .map(own)
                 .map(Receiver::from_owned_fd)
                 .transpose()?,
+            listener,
             helper: Helper {
                 pidfd: sys::watched(pidfd)?,
                 child: Some(child),

@@ -14,7 +14,7 @@ use rustix::thread::UnshareFlags;
 use super::entry::{Handed, fail};
 use super::survey::Survey;
 use super::sys::{self, Disposition, Forked};
-use super::{bare, init, probe};
+use super::{bare, doorway, init, probe};
 use crate::grant::Network;
 use crate::sandbox::plan::{Backend, Plan};
 use crate::sandbox::spawn::StageError;
@@ -26,8 +26,7 @@ pub(super) const KEYS: [i32; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTSTP, l
 pub(super) fn run(handed: Handed) -> ! {
     settle(&handed.plan);
     let (handed, error) = match handed.plan.backend {
-        Backend::LinuxL3 | Backend::LinuxNs | Backend::LinuxNsNoproc => match prepare(&handed.plan)
-        {
+        Backend::LinuxL3 | Backend::LinuxNs | Backend::LinuxNsNoproc => match prepare(&handed) {
             Ok(entered) => divide(handed, entered),
             Err(error) => (handed, error),
         },
@@ -66,12 +65,13 @@ struct Entered {
     null: OwnedFd,
 }
 
-fn prepare(plan: &Plan) -> Result<Entered, StageError> {
+fn prepare(handed: &Handed) -> Result<Entered, StageError> {
+    let plan = &handed.plan;
     let null = null().map_err(|e| StageError::os("devices", "/dev/null", &e))?;
     let (watch, hold) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|e| StageError::os("fork", "pipe", &e.into()))?;
     let survey = Survey::of(plan)?;
-    if let Err(error) = unshare(plan) {
+    if let Err(error) = unshare(plan).and_then(|()| connect(handed)) {
         survey.tidy();
         return Err(error);
     }
@@ -150,11 +150,12 @@ fn unshare(plan: &Plan) -> Result<(), StageError> {
         | UnshareFlags::NEWIPC
         | UnshareFlags::NEWUTS
         | UnshareFlags::NEWCGROUP;
-    if plan.network == Network::None {
+    let own_network = plan.network != Network::Whole;
+    if own_network {
         flags |= UnshareFlags::NEWNET;
     }
     sys::unshare(flags).map_err(stage("namespaces"))?;
-    if plan.network == Network::None {
+    if own_network {
         let socket = rustix::net::socket_with(
             rustix::net::AddressFamily::INET,
             rustix::net::SocketType::DGRAM,
@@ -165,6 +166,14 @@ fn unshare(plan: &Plan) -> Result<(), StageError> {
         sys::loopback_up(socket).map_err(stage("loopback"))?;
     }
     Ok(())
+}
+
+/// The way to a proxy, where hosts are decided one by one.
+fn connect(handed: &Handed) -> Result<(), StageError> {
+    match handed.plan.network {
+        Network::Hosts => doorway::open(&handed.control),
+        Network::None | Network::Whole => Ok(()),
+    }
 }
 
 /// A descriptor of `/dev/null`, taken before the view changes.

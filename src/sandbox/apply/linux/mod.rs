@@ -11,6 +11,7 @@ mod cage;
 mod cage;
 mod confined;
 mod devices;
+mod doorway;
 mod entry;
 mod guard;
 #[cfg(feature = "birdcage")]

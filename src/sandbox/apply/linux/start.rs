@@ -2,6 +2,7 @@
 //! memory, never in an argument, which every user of the machine could read.
 
 use std::io::{self, Read, Write};
+use std::net::TcpListener;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -11,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::pipe::PipeFlags;
 
-use super::sys;
+use super::{doorway, sys};
 use crate::sandbox::plan::Plan;
 use crate::sandbox::spawn::{SpawnError, StageError, Stdio};
 
@@ -38,6 +39,8 @@ pub(super) struct Started {
     pub(super) child: Child,
     /// The lifeline: when this end is closed, everything dies.
     pub(super) control: UnixStream,
+    /// Where the program connects to reach a host, when hosts are decided one by one.
+    pub(super) listener: Option<TcpListener>,
 }
 
 /// Starts a helper and waits until its program runs or a step failed.
@@ -55,8 +58,13 @@ pub(super) fn start(plan: &Plan, stdio: Stdio) -> Result<Started, SpawnError> {
     let child = command.spawn().map_err(SpawnError::Helper)?;
     // The command owns our copies of the helper's ends: without this, the status never ends.
     drop(command);
-    let mut started = Started { child, control };
-    if let Err(error) = await_exec(status) {
+    let mut started = Started {
+        child,
+        control,
+        listener: None,
+    };
+    let runs = await_exec(status).and_then(|()| started.take_listener(plan));
+    if let Err(error) = runs {
         // Without its lifeline the helper kills what it started and tidies up; the kill is for one
         // that hangs.
         let _ = started.control.shutdown(std::net::Shutdown::Both);
@@ -68,6 +76,16 @@ pub(super) fn start(plan: &Plan, stdio: Stdio) -> Result<Started, SpawnError> {
         return Err(error);
     }
     Ok(started)
+}
+
+impl Started {
+    fn take_listener(&mut self, plan: &Plan) -> Result<(), SpawnError> {
+        if plan.has_proxy() {
+            let listener = doorway::take(&self.control);
+            self.listener = Some(listener.map_err(SpawnError::Helper)?);
+        }
+        Ok(())
+    }
 }
 
 #[expect(

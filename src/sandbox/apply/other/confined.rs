@@ -21,6 +21,8 @@ pub(crate) struct Confined {
     pub(crate) stdout: Option<ChildStdout>,
     /// Its error output, when piped.
     pub(crate) stderr: Option<ChildStderr>,
+    /// Where it connects to reach a host: nowhere, as there is no sandbox.
+    pub(crate) listener: Option<std::net::TcpListener>,
     child: Child,
     pid: u32,
     kill: tokio::sync::Notify,
@@ -52,6 +54,7 @@ pub(crate) async fn spawn(plan: Plan, stdio: Stdio) -> Result<Confined, SpawnErr
         stdin: child.stdin.take(),
         stdout: child.stdout.take(),
         stderr: child.stderr.take(),
+        listener: None,
         pid: child.id().unwrap_or_default(),
         kill: tokio::sync::Notify::new(),
         child,
