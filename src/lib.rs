@@ -128,12 +128,12 @@ pub use policy::{
     PolicyProblem, PolicySet, PolicySource, Truth, Verdict, VerdictPart, facts,
 };
 pub use request::{
-    Act, Action, Agent, Answer, Approver, ArgPath, Asked, Because, CallTool, Channel, DenyAll,
-    Detail, Entry, EnvFacts, GetPrompt, HostRule, HostRuleError, Key, Layer, Ledger, LedgerError,
-    MemoryLedger, NetworkWish, PathFacts, Pin, PinKind, PinRecord, Places, Principal, ProgramFacts,
-    Project, Query, Question, ReadResource, Reply, ReviewTools, Risk, Role, Run, RunCommand,
-    RunnerKind, ServerFacts, ServerId, Source, StartServer, ToolClaims, ToolFacts, Transport,
-    Trigger, Wish,
+    Act, Action, Agent, Answer, Approver, ArgPath, Asked, Because, CallTool, Channel, Confinee,
+    ConnectHost, DenyAll, Detail, Entry, EnvFacts, GetPrompt, HostRule, HostRuleError, Key, Layer,
+    Ledger, LedgerError, MemoryLedger, NetworkWish, PathFacts, Pin, PinKind, PinRecord, Places,
+    Principal, ProgramFacts, Project, Query, Question, ReadResource, Reply, ReviewTools, Risk,
+    Role, Run, RunCommand, RunnerKind, ServerFacts, ServerId, Source, StartServer, ToolClaims,
+    ToolFacts, Transport, Trigger, Wish,
 };
 pub use runner::{
     CommandExit, CommandSpec, Effect, Error, ErrorKind, Forecast, Policies, PolicyNotice, Runner,

@@ -178,7 +178,8 @@ impl DecisionPoint {
         action: &A,
     ) -> Result<(Verdict, Answer), DecisionError> {
         let on_file = self.on_file(&action.keys(asking.agent), asking.run.now_ms)?;
-        let held = on_file.map_or(Answer::None, |entry| entry.answer);
+        let on_file = on_file.map_or(Answer::None, |entry| entry.answer);
+        let held = on_file.max(action.covered());
         let queries = action.queries(asking.agent, asking.run);
         Ok((self.store().evaluate_all(&queries, held), held))
     }
@@ -193,11 +194,7 @@ impl DecisionPoint {
     ) -> Result<Decision<A>, DecisionError> {
         let keys = action.keys(asking.agent);
         let on_file = self.on_file(&keys, asking.run.now_ms)?;
-        let mut answered = Answered {
-            answer: on_file.as_ref().map_or(Answer::None, |entry| entry.answer),
-            channel: on_file.map(|entry| entry.channel),
-            asked: false,
-        };
+        let mut answered = Answered::held(on_file, action.covered());
         let mut judged = self.judge(asking, &action, answered.answer);
         if let PolicyOutcome::Ask(longest) = judged.verdict.outcome {
             if !self.approver.attended() {

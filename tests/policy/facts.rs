@@ -8,8 +8,8 @@ use creance::{
 };
 
 use crate::base::{
-    Asking, Owned, arg_path, call, env, exec, lost_path, path, prompt, resource, start, tools,
-    user, weakened, wish,
+    Asking, Owned, arg_path, call, connect, env, exec, lost_path, path, prompt, resource, start,
+    tools, user, weakened, wish,
 };
 
 /// A fact of the schema, a condition on it, and two requests that differ in that fact.
@@ -235,6 +235,7 @@ fn wishes() -> Vec<Flip> {
         flip("EnvVar.name", "sandbox.env", r#"resource.name == "X""#, env("LANG"), |a| *a = env("X")),
         flip("EnvVar.looks_secret", "sandbox.env", "resource.looks_secret", env("LANG"), |a| { a.act = Owned::Wish(Wish::Env(EnvFacts { name: "LANG".into(), looks_secret: true, })); }),
         flip("sandbox.network.port", "sandbox.network", "context.port == 80", network("a.b", 443), |a| *a = network("a.b", 80)),
+        flip("sandbox.network.listed", "sandbox.network", "!context.listed", network("a.b", 443), |a| *a = connect("a.b")),
         flip("Host.name", "sandbox.network", r#"resource is Host && resource.name == "10.0.0.1""#, network("a.b", 443), host),
         flip("Host.literal_ip", "sandbox.network", "resource is Host && resource.literal_ip", network("a.b", 443), host),
         flip("Host.ip_class", "sandbox.network", r#"resource is Host && resource.ip_class == IpClass::"private""#, network("a.b", 443), host),

@@ -7,8 +7,8 @@ use cedar_policy::{Context, Entities as Store, EntityUid, Request, RequestEnv, S
 use crate::policy::polarity::FLAGS;
 use crate::policy::vocabulary::{SCHEMA, TYPES, uid};
 use crate::request::{
-    Act, Action, Answer, CallTool, GetPrompt, NetworkWish, Principal, Query, ReadResource,
-    ReviewTools, RunCommand, ServerFacts, StartServer, ToolFacts, Wish,
+    Act, Action, Answer, CallTool, ConnectHost, GetPrompt, NetworkWish, Principal, Query,
+    ReadResource, ReviewTools, RunCommand, ServerFacts, StartServer, ToolFacts, Wish,
 };
 
 use super::args::Flat;
@@ -102,6 +102,11 @@ fn resource(entities: &mut Entities, act: &Act<'_>) -> Result<(EntityUid, Fields
             Ok((server, tool_list(review)))
         }
         Act::Wish(wish) => Ok(self::wish(entities, wish)),
+        Act::Connect(connect) => {
+            let listed = Listed::of(connect.listed);
+            let fields = network_fields(connect.port, listed);
+            Ok((host::add(entities, &connect.host), fields))
+        }
         Act::CallTool(call) => {
             let tool = add_tool(entities, &call.tool);
             Ok((tool, self::call(entities, call)))
@@ -121,15 +126,15 @@ fn wish(entities: &mut Entities, wish: &Wish) -> (EntityUid, Fields) {
             (path::add(entities, path), Vec::new())
         }
         Wish::Network(NetworkWish::Whole) => {
-            (uid(&TYPES.network, "whole"), vec![("port", number(0))])
+            (uid(&TYPES.network, "whole"), network_fields(0, Listed::Yes))
         }
         Wish::Network(NetworkWish::Host { host, port }) => {
-            let port = number(u64::from(*port));
-            (host::add(entities, host), vec![("port", port)])
+            let fields = network_fields(*port, Listed::Yes);
+            (host::add(entities, host), fields)
         }
         Wish::Network(NetworkWish::Below { domain, port }) => {
-            let port = number(u64::from(*port));
-            (host::add_below(entities, domain), vec![("port", port)])
+            let fields = network_fields(*port, Listed::Yes);
+            (host::add_below(entities, domain), fields)
         }
         Wish::Env(variable) => {
             let name = uid(&TYPES.env_var, &variable.name);
@@ -141,6 +146,26 @@ fn wish(entities: &mut Entities, wish: &Wish) -> (EntityUid, Fields) {
             (name, Vec::new())
         }
     }
+}
+
+/// Whether a host is among those that were asked for at the start. A wish is what is asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Listed {
+    Yes,
+    No,
+}
+
+impl Listed {
+    fn of(listed: bool) -> Self {
+        if listed { Self::Yes } else { Self::No }
+    }
+}
+
+fn network_fields(port: u16, listed: Listed) -> Fields {
+    vec![
+        ("port", number(u64::from(port))),
+        ("listed", Value::new_bool(listed == Listed::Yes)),
+    ]
 }
 
 fn tool_list(review: &ReviewTools) -> Fields {
@@ -250,6 +275,7 @@ pub(crate) fn action_name(act: &Act<'_>) -> &'static str {
         Act::Wish(Wish::Network(_)) => "sandbox.network",
         Act::Wish(Wish::Env(_)) => "sandbox.env",
         Act::Wish(Wish::Socket(_)) => "sandbox.socket",
+        Act::Connect(_) => ConnectHost::NAME,
         Act::CallTool(_) => CallTool::NAME,
         Act::ReadResource(_) => ReadResource::NAME,
         Act::GetPrompt(_) => GetPrompt::NAME,
@@ -266,6 +292,7 @@ pub(crate) fn named_resource(act: &Act<'_>) -> String {
         Act::Wish(Wish::Network(NetworkWish::Whole)) => "whole".to_owned(),
         Act::Wish(Wish::Network(network)) => network.to_string(),
         Act::Wish(Wish::Env(variable)) => variable.name.clone(),
+        Act::Connect(connect) => connect.target(),
         Act::CallTool(call) => qualified(&call.tool.server, &call.tool.name),
         Act::ReadResource(read) => qualified(&read.server, &read.uri),
         Act::GetPrompt(get) => qualified(&get.server, &get.name),
