@@ -23,6 +23,13 @@ impl HostName {
         &self.text
     }
 
+    /// A name with letters beyond ASCII as its owner reads it. For people only, beside the canonical
+    /// form: two names can look alike.
+    pub(crate) fn in_other_letters(&self) -> Option<String> {
+        let encoded = self.text.split('.').any(|label| label.starts_with("xn--"));
+        encoded.then(|| idna::domain_to_unicode(&self.text).0)
+    }
+
     /// The address, when the host is a literal. IPv4-mapped IPv6 addresses are unmapped.
     #[must_use]
     pub fn address(&self) -> Option<IpAddr> {

@@ -184,6 +184,23 @@ impl DecisionPoint {
         Ok((self.store().evaluate_all(&queries, held), held))
     }
 
+    /// Whether a person would be asked now.
+    pub(crate) fn would_ask<A: Action>(
+        &self,
+        asking: Asking<'_>,
+        action: &A,
+    ) -> Result<bool, DecisionError> {
+        let (verdict, _) = self.weigh(asking, action)?;
+        let asks = matches!(verdict.outcome, PolicyOutcome::Ask(_));
+        Ok(asks && self.approver.attended())
+    }
+
+    /// Whether what was permitted with this answer would be permitted with it now.
+    pub(crate) fn allows<A: Action>(&self, asking: Asking<'_>, action: &A, held: Answer) -> bool {
+        let judged = self.judge(asking, action, held);
+        judged.verdict.outcome == PolicyOutcome::Allow
+    }
+
     /// Decides a request: policy, then a person where policy says so, then the record, then the
     /// permit. `present` makes what the person sees; it is called only when somebody is asked.
     pub(crate) async fn decide<A: Action>(

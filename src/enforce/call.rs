@@ -19,6 +19,7 @@ use crate::transport::{CallError as UpstreamError, CallOptions, Progress};
 use super::arguments;
 use super::line::Line;
 use super::present;
+use super::reach;
 use super::reply;
 use super::server::Server;
 use super::tool::Tool;
@@ -32,8 +33,8 @@ pub(crate) enum CallError {
     Denied(Denial),
     /// The decision could not be taken.
     Decision(DecisionError),
-    /// The server failed.
-    Upstream(UpstreamError),
+    /// The server failed; with what it was not let out to meanwhile, in words.
+    Upstream(UpstreamError, String),
     /// The call was made, and its outcome could not be put on record.
     Unrecorded(AuditError),
 }
@@ -46,7 +47,8 @@ impl fmt::Display for CallError {
             ),
             Self::Denied(denial) => denial.fmt(f),
             Self::Decision(error) => error.fmt(f),
-            Self::Upstream(error) => error.fmt(f),
+            Self::Upstream(error, unreached) if unreached.is_empty() => error.fmt(f),
+            Self::Upstream(error, unreached) => write!(f, "{error}\n{unreached}"),
             Self::Unrecorded(error) => write!(
                 f,
                 "the call was made, but its outcome could not be recorded, so it is withheld: {error}"
@@ -122,7 +124,7 @@ pub(crate) async fn call(
         decision = decide => decision?,
         // Nobody wants it any more: the question is withdrawn.
         why = options.cancel.cancelled() => {
-            return Err(CallError::Upstream(UpstreamError::Cancelled(why)));
+            return Err(CallError::Upstream(UpstreamError::Cancelled(why), String::new()));
         }
         never = tell_waiting(&options.progress, &waits) => match never {},
     };
@@ -162,6 +164,7 @@ async fn spend(
         ("arguments", Json::from_value(&action.arguments)),
     ]);
     let begun = Instant::now();
+    let mark = server.refusals();
     let answer = server
         .upstream
         .request("tools/call", params.as_object().cloned(), options)
@@ -183,8 +186,13 @@ async fn spend(
         took_ms,
     });
     line.point.note(outcome).map_err(CallError::Unrecorded)?;
-    let raw = answer.map_err(CallError::Upstream)?;
-    Ok(finish(raw, tool))
+    let unreached = || reach::told(&server.refused_since(mark));
+    let raw = answer.map_err(|error| CallError::Upstream(error, unreached()))?;
+    let mut result = finish(raw, tool);
+    if reply::is_error(&result) {
+        reply::add_note(&mut result, &unreached());
+    }
+    Ok(result)
 }
 
 /// The reply as the model gets it.

@@ -12,7 +12,7 @@ use crate::decision::{Decision, Permit};
 use crate::digest::Digest;
 use crate::disk::program::Artefact;
 use crate::grant::{Launch, Network};
-use crate::request::{Agent, EnvFacts, HostRule, Pin, ProgramFacts, RunCommand};
+use crate::request::{Agent, Confinee, EnvFacts, HostRule, Pin, ProgramFacts, RunCommand};
 use crate::sandbox::{self, Exit, Stdio};
 
 use super::code;
@@ -20,6 +20,7 @@ use super::launch::StartError;
 use super::line::Line;
 use super::present;
 use super::private::Private;
+use super::reach::{Outlet, Tenant};
 use super::signals::Signals;
 use super::terms::{self, Wanted};
 
@@ -151,18 +152,33 @@ pub(crate) async fn run(line: &Line, agent: &Agent, command: &Command) -> Result
         .await?;
     match decision {
         Decision::Deny(denial) => Err(StartError::Denied(denial)),
-        Decision::Allow(permit) => spend(line, permit, &prepared.private).await,
+        Decision::Allow(permit) => {
+            let hosts = command.hosts.clone();
+            spend(line, agent, permit, (&prepared.private, hosts)).await
+        }
     }
 }
 
 async fn spend(
     line: &Line,
+    agent: &Agent,
     permit: Permit<RunCommand>,
-    private: &Private,
+    (private, hosts): (&Private, Vec<HostRule>),
 ) -> Result<Exit, StartError> {
+    let answer = permit.answer();
     let (action, seq) = line.point.redeem(permit).map_err(StartError::Denied)?;
     let begun = Instant::now();
-    let ended = confined(line, &action, private).await;
+    let tenant = Tenant {
+        confinee: Confinee::Command {
+            program: action.program.clone(),
+            fingerprint: action.fingerprint,
+        },
+        name: action.program.name.clone(),
+        hosts,
+        answer,
+        is_trusted: true,
+    };
+    let ended = confined(line, (agent, &action), private, tenant).await;
     let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (result, details) = match &ended {
         Ok(exit) => (
@@ -184,7 +200,12 @@ async fn spend(
     ended
 }
 
-async fn confined(line: &Line, action: &RunCommand, private: &Private) -> Result<Exit, StartError> {
+async fn confined(
+    line: &Line,
+    (agent, action): (&Agent, &RunCommand),
+    private: &Private,
+    tenant: Tenant,
+) -> Result<Exit, StartError> {
     private
         .make()
         .map_err(|error| StartError::Path(format!("private folders: {error}")))?;
@@ -200,12 +221,17 @@ async fn confined(line: &Line, action: &RunCommand, private: &Private) -> Result
     let mut confined = sandbox::spawn(plan, Stdio::Inherit)
         .await
         .map_err(StartError::Spawn)?;
+    let outlet = Outlet::open(line, agent, &mut confined, tenant).map_err(StartError::Proxy)?;
     let ended = tokio::select! {
         exit = confined.wait() => Some(exit),
         () = signals.ending() => None,
     };
-    match ended {
-        Some(exit) => Ok(exit),
-        None => Ok(confined.terminate().await),
+    let exit = match ended {
+        Some(exit) => exit,
+        None => confined.terminate().await,
+    };
+    if let Some(outlet) = outlet {
+        outlet.close().await;
     }
+    Ok(exit)
 }

@@ -14,7 +14,9 @@ use crate::config::ServerDefinition;
 use crate::decision::{Decision, DecisionError, Denial, Permit};
 use crate::disk::program::ProgramError;
 use crate::grant::{Grant, Launch};
-use crate::request::{Agent, Answer, LedgerError, PinKind, PinRecord, ServerFacts, StartServer};
+use crate::request::{
+    Agent, Answer, Confinee, LedgerError, PinKind, PinRecord, ServerFacts, Source, StartServer,
+};
 use crate::sandbox::{self, Confined, PlanError, SpawnError, Stdio};
 use crate::transport::{
     CallError as UpstreamError, ClientInfo, CloseHook, ServerTools, Upstream, UpstreamEvents,
@@ -25,6 +27,7 @@ use super::line::Line;
 use super::prepare::{Prepared, agreed, prepare};
 use super::present;
 use super::private::Private;
+use super::reach::{Outlet, Tenant};
 use super::server::Server;
 use super::tools;
 
@@ -43,6 +46,8 @@ pub(crate) enum StartError {
     Plan(PlanError),
     /// The sandbox could not be set up, or the program not be executed.
     Spawn(SpawnError),
+    /// The way out of the sandbox cannot be opened.
+    Proxy(std::io::Error),
     /// What was judged and what would be done differ.
     Changed(String),
     /// It runs, but does not answer as an MCP server.
@@ -63,6 +68,7 @@ impl fmt::Display for StartError {
             Self::Path(text) | Self::Changed(text) => f.write_str(text),
             Self::Plan(error) => error.fmt(f),
             Self::Spawn(error) => error.fmt(f),
+            Self::Proxy(error) => write!(f, "the proxy of the sandbox cannot be started: {error}"),
             Self::Handshake { error, stderr } if stderr.is_empty() => error.fmt(f),
             Self::Handshake { error, stderr } => write!(f, "{error}; its last words:\n{stderr}"),
         }
@@ -149,9 +155,9 @@ pub(crate) async fn open(
     };
     phase(Phase::Starting);
     keep_pins(line, &prepared, permit.answer())?;
-    let (confined, seq) = launch(line, permit, &prepared.private).await?;
+    let launched = launch(line, agent, permit, (definition, &prepared)).await?;
     let begun = Instant::now();
-    let (server, events) = connect(line, definition, prepared, (confined, seq), limit).await?;
+    let (server, events) = connect(line, definition, prepared, launched, limit).await?;
     match tools::list(&server, limit.saturating_sub(begun.elapsed())).await {
         Ok(list) => Ok((server, list, events)),
         Err(error) => {
@@ -176,18 +182,40 @@ fn failed(
     line.point.note(note).map(drop)
 }
 
+/// A process that runs, confined.
+struct Launched {
+    confined: Confined,
+    /// The way out of its sandbox, where hosts are decided one by one.
+    outlet: Option<Arc<Outlet>>,
+    /// The record of the decision about its start.
+    seq: u64,
+}
+
 /// Spends the permit of a start on one confined process.
 async fn launch(
     line: &Line,
+    agent: &Agent,
     permit: Permit<StartServer>,
-    private: &Private,
-) -> Result<(Confined, u64), StartError> {
+    (definition, prepared): (&ServerDefinition, &Prepared),
+) -> Result<Launched, StartError> {
+    let answer = permit.answer();
     let (action, seq) = line.point.redeem(permit).map_err(StartError::Denied)?;
     let begun = Instant::now();
-    let outcome = spawn(line, (&action.launch, &action.grant), &action, private).await;
+    let spawned = spawn(
+        line,
+        (&action.launch, &action.grant),
+        &action,
+        &prepared.private,
+    )
+    .await;
+    let outcome = spawned.and_then(|(mut confined, notices)| {
+        let tenant = tenant(definition, prepared, answer);
+        let outlet = Outlet::open(line, agent, &mut confined, tenant);
+        Ok((confined, notices, outlet.map_err(StartError::Proxy)?))
+    });
     let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (result, details) = match &outcome {
-        Ok((confined, notices)) => ("started", started(confined.pid(), &action, notices)),
+        Ok((confined, notices, _)) => ("started", started(confined.pid(), &action, notices)),
         Err(error) => (
             "not-started",
             json!({"error": clean::mask(&clean::line(&error.to_string(), 500))}),
@@ -200,7 +228,27 @@ async fn launch(
         details,
         took_ms,
     }))?;
-    Ok((outcome?.0, seq))
+    let (confined, _, outlet) = outcome?;
+    Ok(Launched {
+        confined,
+        outlet,
+        seq,
+    })
+}
+
+/// Who will live in the sandbox of a server.
+fn tenant(definition: &ServerDefinition, prepared: &Prepared, answer: Answer) -> Tenant {
+    let facts = ServerFacts {
+        pin: agreed(&prepared.artefact),
+        ..prepared.action.server.clone()
+    };
+    Tenant {
+        confinee: Confinee::Server(Box::new(facts)),
+        name: definition.id.to_string(),
+        hosts: definition.hosts.clone(),
+        answer,
+        is_trusted: definition.id.source != Source::Project,
+    }
 }
 
 /// What is kept of a start that succeeded.
@@ -242,9 +290,14 @@ async fn connect(
     line: &Line,
     definition: &ServerDefinition,
     prepared: Prepared,
-    (mut confined, seq): (Confined, u64),
+    launched: Launched,
     limit: Duration,
 ) -> Result<(Server, UpstreamEvents), StartError> {
+    let Launched {
+        mut confined,
+        outlet,
+        seq,
+    } = launched;
     let (Some(stdin), Some(stdout), Some(stderr)) = (
         confined.stdin.take(),
         confined.stdout.take(),
@@ -281,6 +334,7 @@ async fn connect(
         accepted: Default::default(),
         calls: Default::default(),
         started: seq,
+        outlet,
         _private: prepared.private,
     };
     Ok((server, events))

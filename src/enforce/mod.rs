@@ -9,6 +9,7 @@ mod line;
 pub(crate) mod prepare;
 pub(crate) mod present;
 mod private;
+pub(crate) mod reach;
 pub(crate) mod reply;
 mod server;
 mod signals;
@@ -17,5 +18,6 @@ mod tool;
 pub(crate) mod tools;
 
 pub(crate) use line::{Ground, Line};
+pub(crate) use reach::Outlets;
 pub(crate) use server::Server;
 pub(crate) use tool::Tool;

@@ -63,18 +63,26 @@ fn block_text(block: &mut Json) -> Option<&mut String> {
     }
 }
 
+/// Adds a text of ours to a result; an empty one is none.
+pub(super) fn add_note(result: &mut Json, note: &str) {
+    if note.is_empty() {
+        return;
+    }
+    let block = Json::object([
+        ("type", Json::String("text".to_owned())),
+        ("text", Json::String(note.to_owned())),
+    ]);
+    if let Some(Json::Array(blocks)) = result.as_object_mut().and_then(|r| r.get_mut("content")) {
+        blocks.push(block);
+    }
+}
+
 fn say_cut(result: &mut Json, cut: usize, text_max: usize) {
     let note = format!(
         "[Creance cut {cut} characters: a result may bring {text_max}. If the tool can page or \
          take a smaller range, ask for the rest that way.]"
     );
-    let block = Json::object([
-        ("type", Json::String("text".to_owned())),
-        ("text", Json::String(note)),
-    ]);
-    if let Some(Json::Array(blocks)) = result.as_object_mut().and_then(|r| r.get_mut("content")) {
-        blocks.push(block);
-    }
+    add_note(result, &note);
 }
 
 /// Cleans every string a model may read, at any depth, keys too. The type of a value never changes.

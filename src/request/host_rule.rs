@@ -12,14 +12,30 @@ use super::start::NetworkWish;
 /// The port that is meant when none is named.
 const HTTPS: u16 = 443;
 
+/// Stands before a host whose connections may carry anything.
+const RAW: &str = "tcp://";
+
 /// Hosts that a sandbox asks for: `api.example.com`, `api.example.com:8443`, `*.example.com`,
 /// `[2001:db8::1]:443`. Without a port it is 443 alone.
+///
+/// What passes is TLS or plain HTTP that names the same host, so that one host of a shared address does
+/// not stand for another. `tcp://git.example.com:22` asks for any protocol instead.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct HostRule {
     host: HostName,
     reach: Reach,
     port: u16,
+    carries: Carries,
+}
+
+/// What may pass to a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Carries {
+    /// What names the host itself: TLS, plain HTTP.
+    Web,
+    /// Any bytes.
+    Anything,
 }
 
 /// How much a rule covers.
@@ -45,13 +61,24 @@ impl HostRule {
         host_is_meant && port == self.port
     }
 
+    /// Whether it names one host, and not all below a domain.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.reach == Reach::Host
+    }
+
+    /// Whether any bytes may pass.
+    pub(crate) fn carries_anything(&self) -> bool {
+        self.carries == Carries::Anything
+    }
+
     /// The rule as it is put to policy.
     #[must_use]
     pub fn wish(&self) -> NetworkWish {
         let (host, port) = (self.host.clone(), self.port);
-        match self.reach {
-            Reach::Host => NetworkWish::Host { host, port },
-            Reach::Below => NetworkWish::Below { domain: host, port },
+        match (self.reach, self.carries) {
+            (Reach::Below, _) => NetworkWish::Below { domain: host, port },
+            (Reach::Host, Carries::Web) => NetworkWish::Host { host, port },
+            (Reach::Host, Carries::Anything) => NetworkWish::Raw { host, port },
         }
     }
 }
@@ -73,6 +100,10 @@ impl FromStr for HostRule {
 
     fn from_str(text: &str) -> Result<Self, HostRuleError> {
         let refuse = |why: &str| Err(HostRuleError(why.to_owned()));
+        let (text, carries) = match text.strip_prefix(RAW) {
+            Some(rest) => (rest, Carries::Anything),
+            None => (text, Carries::Web),
+        };
         if text.contains("://") {
             return refuse("a host has no scheme: write `example.com` or `example.com:8443`");
         }
@@ -85,11 +116,19 @@ impl FromStr for HostRule {
             return refuse("`*` stands only as the whole first part, as in `*.example.com`");
         }
         let host: HostName = (name.parse()).map_err(|e| HostRuleError(format!("{e}")))?;
+        if carries == Carries::Anything && (reach == Reach::Below || name == text) {
+            return refuse("`tcp://` stands before one host and its port");
+        }
         let broad = host.address().is_some() || !host.as_str().contains('.');
         if reach == Reach::Below && broad {
             return refuse("`*.` stands before a domain of two parts or more");
         }
-        Ok(Self { host, reach, port })
+        Ok(Self {
+            host,
+            reach,
+            port,
+            carries,
+        })
     }
 }
 
@@ -165,6 +204,8 @@ mod tests {
         check("::1", "[::1]:443");
         check("[::1]:8080", "[::1]:8080");
         check("localhost:8080", "localhost:8080");
+        check("tcp://Git.example.test:22", "tcp://git.example.test:22");
+        check("tcp://[::1]:5432", "tcp://[::1]:5432");
         for bad in [
             "",
             ":443",
@@ -173,6 +214,9 @@ mod tests {
             "\"; permit(principal,action,resource); //",
             "mcp.example.test\nforbid",
             "https://mcp.example.test",
+            "tcp://tcp://mcp.example.test:1",
+            "tcp://mcp.example.test",
+            "tcp://*.example.test:22",
             "mcp.example.test/path",
             "user@mcp.example.test",
             "*",

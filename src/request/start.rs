@@ -36,6 +36,13 @@ pub enum NetworkWish {
         /// The port.
         port: u16,
     },
+    /// One host and port, with any protocol.
+    Raw {
+        /// The canonical host.
+        host: HostName,
+        /// The port.
+        port: u16,
+    },
     /// Every host below a domain, and one port of each.
     Below {
         /// The canonical domain.
@@ -54,6 +61,7 @@ impl fmt::Display for NetworkWish {
         match self {
             Self::Whole => f.write_str("*"),
             Self::Host { host, port } => write!(f, "{}:{port}", named(host)),
+            Self::Raw { host, port } => write!(f, "tcp://{}:{port}", named(host)),
             Self::Below { domain, port } => write!(f, "*.{domain}:{port}"),
         }
     }

@@ -12,7 +12,7 @@ use crate::config::{AuditSync, ServerDefinition, Settings};
 use crate::decision::DecisionPoint;
 use crate::disk::settings::{self, Configuration};
 use crate::disk::{self, AuditLog, Durability, FileLedger, Folders, PolicyFolder, Surroundings};
-use crate::enforce::{Ground, Line};
+use crate::enforce::{Ground, Line, Outlets};
 use crate::policy::PolicySet;
 use crate::request::{Agent, Approver, Ledger, Places, Trigger};
 use crate::sandbox::Machine;
@@ -200,13 +200,14 @@ impl Workspace {
         let run_id = disk::random_id()
             .map_err(|e| Error::caused(ErrorKind::Io, format!("no random numbers: {e}"), e))?;
         Ok(Line {
-            point: DecisionPoint::new(
+            point: Arc::new(DecisionPoint::new(
                 policies,
                 audit,
                 ledger,
                 approver,
                 (disk::clock, disk::random_id, run_id),
-            ),
+            )),
+            outlets: Outlets::default(),
             machine: self.machine(),
             ground: self.ground.clone(),
             trigger,

@@ -128,7 +128,7 @@ fn wish(entities: &mut Entities, wish: &Wish) -> (EntityUid, Fields) {
         Wish::Network(NetworkWish::Whole) => {
             (uid(&TYPES.network, "whole"), network_fields(0, Listed::Yes))
         }
-        Wish::Network(NetworkWish::Host { host, port }) => {
+        Wish::Network(NetworkWish::Host { host, port } | NetworkWish::Raw { host, port }) => {
             let fields = network_fields(*port, Listed::Yes);
             (host::add(entities, host), fields)
         }
