@@ -17,7 +17,7 @@ use crate::sandbox::{self, Exit, Stdio};
 
 use super::code;
 use super::launch::StartError;
-use super::line::Line;
+use super::line::{Ground, Line};
 use super::present;
 use super::private::Private;
 use super::reach::{Outlet, Tenant};
@@ -50,15 +50,13 @@ pub(crate) struct PreparedCommand {
 /// Finds and hashes the program and plans its terms.
 pub(crate) fn prepare(line: &Line, command: &Command) -> Result<PreparedCommand, StartError> {
     let ground = &line.ground;
-    let caches: Vec<PathBuf> = ground.home.iter().map(|home| home.join(".npm")).collect();
+    let owner = owner(ground, command)?;
+    let private = Private::plan(&ground.cache, &owner)
+        .map_err(|error| StartError::Path(format!("private folders: {error}")))?;
+    let caches = private.npm_caches(ground.home.as_deref());
     let words = (command.program.as_str(), command.args.as_slice());
     let artefact = code::find(ground, words, &ground.cwd, (&caches, command.network))
         .map_err(StartError::Program)?;
-    let private = Private::plan(
-        &ground.cache,
-        &format!("run/{}", artefact.program.display()),
-    )
-    .map_err(|error| StartError::Path(format!("private folders: {error}")))?;
     let wanted = wanted(line, command, &artefact);
     let (grant, wishes) = terms::terms(ground, &wanted, &private);
     let launch = Launch {
@@ -93,6 +91,16 @@ pub(crate) fn prepare(line: &Line, command: &Command) -> Result<PreparedCommand,
         warnings,
         private,
     })
+}
+
+/// Whose private cache it is: the program's; of a package runner, the package's, so that no package
+/// leaves something for another one.
+fn owner(ground: &Ground, command: &Command) -> Result<String, StartError> {
+    let program = code::locate(ground, &command.program).map_err(StartError::Program)?;
+    let package = config::started(&command.program, &command.args).package;
+    let package = package.map(|package| format!("/{}", package.name));
+    let program = program.display();
+    Ok(format!("run/{program}{}", package.unwrap_or_default()))
 }
 
 fn wanted(line: &Line, command: &Command, artefact: &Artefact) -> Wanted {
@@ -173,7 +181,7 @@ async fn spend(
             program: action.program.clone(),
             fingerprint: action.fingerprint,
         },
-        name: action.program.name.clone(),
+        name: action.launch.name.clone(),
         hosts,
         answer,
         is_trusted: true,

@@ -209,20 +209,21 @@ impl Doorman {
         for part in policies {
             // A repository's policies are its text, and this text reaches models.
             let named = if part.layer.speaks_to_models() {
-                format!("{} ({})", part.policy, part.reason)
+                format!("{} ({})", part.policy, part.reason.trim_end_matches('.'))
             } else {
                 "a policy of the project".to_owned()
             };
-            why.push_str(&format!(", {named}"));
+            why.push_str(&format!(": {named}"));
         }
-        let way_out = match denial.kind() {
+        let way_out = self.tenant.way_out(target);
+        let rest = match denial.kind() {
             DenialKind::Refused => denial.hint(),
             DenialKind::NobodyToAsk | DenialKind::NoAnswer => {
-                format!("{}; or {}", denial.hint(), self.tenant.way_out(target))
+                format!("to allow it, answer with `creance approve`, {way_out}")
             }
-            _ => self.tenant.way_out(target),
+            _ => format!("to allow it, {way_out}"),
         };
-        self.deny(target, format!("{why}. To allow it: {way_out}"))
+        self.deny(target, format!("{why}; {rest}"))
     }
 
     /// Says no, to the program and to the people who wonder.
