@@ -45,7 +45,8 @@ if (major > 24 || (major === 24 && minor >= 5) || (major === 22 && minor >= 21))
 } else {
   const proxy = new URL(process.env.HTTPS_PROXY);
   const path = `${url.hostname}:443`;
-  require('http').request({ host: proxy.hostname, port: proxy.port, method: 'CONNECT', path })
+  require('http').request({ host: proxy.hostname, port: proxy.port, method: 'CONNECT', path,
+      headers: { Host: path } })
     .on('connect', (r, socket) => {
       if (r.statusCode !== 200) return fails(new Error(r.statusCode));
       require('https').get(url, { socket, agent: false }, (r) => {
