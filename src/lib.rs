@@ -127,11 +127,11 @@ pub use policy::{
 };
 pub use request::{
     Act, Action, Agent, Answer, Approver, ArgPath, Asked, Because, CallTool, Channel, DenyAll,
-    Detail, Entry, EnvFacts, GetPrompt, HostError, HostName, Key, Layer, Ledger, LedgerError,
-    MemoryLedger, NetworkWish, PathFacts, Pin, PinKind, PinRecord, Places, Principal, ProgramFacts,
-    Project, Query, Question, ReadResource, Reply, ReviewTools, Risk, Role, Run, RunCommand,
-    RunnerKind, ServerFacts, ServerId, Source, StartServer, ToolClaims, ToolFacts, Transport,
-    Trigger, Wish,
+    Detail, Entry, EnvFacts, GetPrompt, Holding, HostError, HostName, Key, Layer, Ledger,
+    LedgerError, MemoryLedger, NetworkWish, PathFacts, Pin, PinKind, PinRecord, Places, Principal,
+    ProgramFacts, Project, Query, Question, ReadResource, Reply, ReviewTools, Risk, Role, Run,
+    RunCommand, RunnerKind, ServerFacts, ServerId, Source, StartServer, ToolClaims, ToolFacts,
+    Transport, Trigger, Wish,
 };
 pub use runner::{
     CommandExit, CommandSpec, Effect, Error, ErrorKind, Forecast, Policies, PolicyNotice, Runner,

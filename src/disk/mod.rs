@@ -31,3 +31,4 @@ pub(crate) use project::{project_root, unread};
 pub(crate) use resolve::{path_text, resolve};
 pub(crate) use surroundings::Surroundings;
 pub use sync::Durability;
+pub(crate) use write::write_atomic;

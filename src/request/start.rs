@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::digest::Digest;
 use crate::grant::{Confinement, Grant, Launch};
 
-use super::act::{Act, Action, Key, Query, Run};
+use super::act::{Act, Action, Holding, Key, Query, Run};
 use super::host::HostName;
 use super::path::PathFacts;
 use super::principal::{Agent, Principal, ServerFacts};
@@ -122,6 +122,7 @@ impl Action for StartServer {
             resource: self.server.subject.clone(),
             fingerprint: self.fingerprint(),
             scope: "this server as it is".to_owned(),
+            holding: Holding::Latest,
         }]
     }
 }
@@ -164,6 +165,7 @@ impl Action for ReviewTools {
             resource: self.server.subject.clone(),
             fingerprint: self.tools,
             scope: "this tool list".to_owned(),
+            holding: Holding::Latest,
         }]
     }
 }

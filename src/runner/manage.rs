@@ -12,7 +12,7 @@ use crate::clean;
 use crate::disk::settings::{self, Files};
 use crate::enforce::prepare;
 use crate::grant::Network;
-use crate::request::{Approver, Entry, PinKind, Source, Trigger};
+use crate::request::{Approver, PinKind, Source, Trigger};
 
 use super::error::{Error, ErrorKind};
 use super::session::Session;
@@ -150,16 +150,6 @@ impl Workspace {
         line.point
             .ledger()
             .forget(id)
-            .map_err(|e| Error::caused(ErrorKind::Io, e.to_string(), e))
-    }
-
-    /// Answers on file.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub fn answers(&self) -> Result<Vec<Entry>, Error> {
-        self.ledger()?
-            .entries()
             .map_err(|e| Error::caused(ErrorKind::Io, e.to_string(), e))
     }
 

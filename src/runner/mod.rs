@@ -1,6 +1,7 @@
 //! The public handles; wires the floors together. `Runner` is for programs that embed Creance,
 //! `Workspace` is what the command line works with: everything found on this machine.
 
+mod answers;
 mod effect;
 mod error;
 mod forecast;

@@ -206,7 +206,10 @@ impl Workspace {
                 ledger,
                 approver,
                 (disk::clock, disk::random_id, run_id),
-            ),
+            )
+            .keeping_for(Duration::from_secs(
+                self.settings.keep_days() * 24 * 60 * 60,
+            )),
             machine: self.machine(),
             ground: self.ground.clone(),
             trigger,
