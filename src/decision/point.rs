@@ -153,6 +153,18 @@ impl DecisionPoint {
         Ok((self.store().evaluate_all(&queries, held), held))
     }
 
+    /// Why a request would be denied now, whatever anybody answers; `None` where it would be allowed
+    /// or asked about, or cannot be judged.
+    pub(crate) fn denied<A: Action>(&self, asking: Asking<'_>, action: &A) -> Option<String> {
+        let (verdict, _) = self.weigh(asking, action).ok()?;
+        let because = verdict.because.iter();
+        let because: Vec<String> = because
+            .map(|because| format!("{}: {}", because.policy, because.reason))
+            .collect();
+        (verdict.outcome == PolicyOutcome::Deny)
+            .then(|| format!("denied by the policies in force: {}", because.join("; ")))
+    }
+
     /// Decides a request: policy, then a person where policy says so, then the record, then the
     /// permit. `present` makes what the person sees; it is called only when somebody is asked.
     pub(crate) async fn decide<A: Action>(

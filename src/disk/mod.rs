@@ -12,6 +12,7 @@ mod log_reader;
 #[cfg_attr(not(unix), path = "os_other.rs")]
 mod os;
 mod policies;
+mod policy_look;
 pub(crate) mod program;
 mod project;
 mod read;
@@ -27,6 +28,7 @@ pub(crate) use clock::{clock, random_id};
 pub(crate) use folders::{FolderError, Folders};
 pub use ledger::FileLedger;
 pub(crate) use policies::{PolicyFolder, read_policies};
+pub(crate) use policy_look::look_at_policies;
 pub(crate) use project::{project_root, unread};
 pub(crate) use resolve::{path_text, resolve};
 pub(crate) use surroundings::Surroundings;

@@ -163,6 +163,19 @@ pub(crate) async fn open(
     }
 }
 
+/// Why the start of a server would be denied now, whatever anybody answers. `None` where it would be
+/// allowed or asked about, or cannot be judged: its program may have been moved since it started.
+pub(crate) fn denied_now(
+    line: &Line,
+    agent: &Agent,
+    definition: &ServerDefinition,
+) -> Option<String> {
+    let prepared = prepare(line, definition).ok()?;
+    let run = line.run();
+    line.point
+        .denied(line.asking(agent, &run), &prepared.action)
+}
+
 /// Puts on record that a started server was of no use.
 fn failed(
     line: &Line,

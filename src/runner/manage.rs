@@ -178,8 +178,9 @@ impl Workspace {
     /// When the audit log or the pins cannot be used.
     pub fn session(&self, approver: Arc<dyn Approver>, trigger: Trigger) -> Result<Session, Error> {
         self.policies.checked()?;
-        let line = self.line(approver, trigger)?;
-        Ok(Session::new(Arc::new(line), self.cli_agent()))
+        let line = Arc::new(self.line(approver, trigger)?);
+        self.follow_policies(&line, |_| ());
+        Ok(Session::new(line, self.cli_agent()))
     }
 }
 

@@ -4,6 +4,7 @@
 mod answers;
 mod effect;
 mod error;
+mod follow;
 mod forecast;
 mod manage;
 mod policies;

@@ -31,6 +31,7 @@ mod pins;
 mod processes;
 mod raw;
 mod real;
+mod reload;
 mod servers;
 mod stage;
 #[cfg(target_os = "linux")]
