@@ -4,17 +4,22 @@
 mod chain;
 mod event;
 mod json;
+mod keys;
+mod proof;
 mod query;
 mod record;
 mod report;
+mod seam;
 mod verify;
 mod view;
 
-pub(crate) use chain::{Continued, Mend, TornLine, link};
+pub(crate) use chain::{Continued, Mend, Pruned, TornLine, link};
 pub use event::{AuditError, AuditSink, Event, EventKind, Outcome, OutcomeKind, Receipt};
+pub(crate) use keys::KeyState;
+pub use keys::{StartKey, StartKeyError};
 pub use query::Filter;
 pub(crate) use record::{Envelope, LINE_MAX};
 pub use record::{Head, HeadError, Record};
 pub use report::{Fault, FaultKind, Loss, LossKind, NoOutcome, Report};
-pub use verify::{Verifier, verify};
+pub use verify::{Scope, Verifier, verify};
 pub use view::{Paint, Shape};

@@ -5,14 +5,19 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::audit::{
-    AuditError, AuditSink, Event, Filter, Head, Mend, Receipt, Record, Report, Verifier,
+    AuditError, AuditSink, Event, Filter, Head, Mend, Receipt, Record, Report, Scope, StartKey,
+    Verifier,
 };
 
 use super::append::Appender;
-use super::log_reader::LogLines;
+use super::log_keys;
+use super::log_names;
+use super::log_reader::open_all;
+use super::rotate::Rotation;
 use super::sync::{Durability, Syncer};
 
-/// The audit log: one file of JSON lines, each linked to the one before it by a digest.
+/// The audit log: files of JSON lines, each linked to the one before it by a digest, and each with
+/// a code made by a key that is erased when the line is written (`FILE.key` holds the next one).
 ///
 /// Several threads and processes may write to the same file. A record is written whole or not at
 /// all; a line that a crash left torn is closed off and noted. When the file cannot be written
@@ -40,6 +45,27 @@ pub struct AuditLog {
     appender: Mutex<Appender>,
     durability: Durability,
     syncer: Syncer,
+}
+
+/// What a log is checked with.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// What is checked: all files of a log, unless it is said otherwise.
+    pub scope: Scope,
+    /// Starting keys that are kept elsewhere; those beside the log are used anyway.
+    pub keys: Vec<StartKey>,
+    /// Heads that were noted elsewhere.
+    pub noted: Vec<Head>,
+}
+
+impl Default for Check {
+    fn default() -> Self {
+        Self {
+            scope: Scope::Log,
+            keys: Vec::new(),
+            noted: Vec::new(),
+        }
+    }
 }
 
 impl AuditLog {
@@ -88,17 +114,51 @@ impl AuditLog {
         }
     }
 
-    /// Checks a log; `noted` is a head that was noted elsewhere. Writers are not held up.
+    /// Says when a new file is begun, and how long full ones are kept.
+    #[must_use]
+    pub fn with_rotation(self, rotation: Rotation) -> Self {
+        self.lock().set_rotation(rotation);
+        self
+    }
+
+    /// Checks all files of a log, with the starting keys that still lie beside it; `noted` is a head
+    /// that was noted elsewhere. Writers are not held up.
     ///
     /// # Errors
-    /// When the file cannot be read. Faults of the log are in the report.
+    /// When the files cannot be read. Faults of the log are in the report.
     pub fn verify(path: impl AsRef<Path>, noted: Option<Head>) -> Result<Report, AuditError> {
-        let mut verifier = Verifier::new();
-        if let Some(head) = noted {
-            verifier = verifier.with_noted(head);
+        let check = Check {
+            noted: noted.into_iter().collect(),
+            ..Check::default()
+        };
+        Self::check(path, &check)
+    }
+
+    /// Checks all files of a log.
+    ///
+    /// # Errors
+    /// When the files cannot be read. Faults of the log are in the report.
+    pub fn check(path: impl AsRef<Path>, check: &Check) -> Result<Report, AuditError> {
+        let path = path.as_ref();
+        let unread = |cause| AuditError {
+            what: format!("cannot read the keys of the audit log `{}`", path.display()),
+            source: Some(cause),
+        };
+        let beside = log_keys::start_keys(&log_names::start_keys(path)).map_err(unread)?;
+        // Before the log: what is written meanwhile lies behind it.
+        let state = log_keys::read(path).map_err(unread)?;
+        let mut verifier = Verifier::new()
+            .with_scope(check.scope)
+            .with_keys(beside.into_iter().chain(check.keys.iter().cloned()))
+            .with_state(state);
+        for noted in &check.noted {
+            verifier = verifier.with_noted(*noted);
         }
-        for line in LogLines::open(path.as_ref())? {
-            verifier.line(&line?);
+        for file in open_all(path)? {
+            verifier.file(file.name());
+            for line in file {
+                verifier.line(&line?);
+            }
         }
         Ok(verifier.finish())
     }
@@ -111,7 +171,8 @@ impl AuditLog {
     pub fn pick(path: impl AsRef<Path>, filter: &Filter) -> Result<(Vec<Record>, u64), AuditError> {
         let mut failed = None;
         let mut unread = 0;
-        let lines = LogLines::open(path.as_ref())?.map_while(|line| match line {
+        let files = open_all(path.as_ref())?;
+        let lines = files.into_iter().flatten().map_while(|line| match line {
             Ok(line) => Some(line),
             Err(error) => {
                 failed = Some(error);

@@ -1,4 +1,5 @@
-//! Reads a log line by line, up to where it ended when reading began, without holding up writers.
+//! Reads a log line by line, its full files first, up to where it ended when reading began, without
+//! holding up writers.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Take};
@@ -8,6 +9,7 @@ use std::time::Duration;
 
 use crate::audit::{AuditError, LINE_MAX};
 
+use super::log_names;
 use super::os;
 
 const LOCK_TRIES: u32 = 500;
@@ -23,12 +25,48 @@ pub(super) struct LogLines {
 impl LogLines {
     pub(super) fn open(path: &Path) -> Result<Self, AuditError> {
         let opened = open(path).map_err(|cause| unreadable(path, cause))?;
-        let (file, length) = opened;
-        Ok(Self {
+        Ok(Self::of(path, opened))
+    }
+
+    fn of(path: &Path, (file, length): (File, u64)) -> Self {
+        Self {
             path: path.to_owned(),
             reader: BufReader::with_capacity(256 * 1024, file).take(length),
-        })
+        }
     }
+
+    /// The name of the file, without its folder.
+    pub(super) fn name(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+}
+
+/// All files of a log in their order. The one that is written is opened first, so that none is
+/// missed when it is moved away meanwhile.
+pub(super) fn open_all(path: &Path) -> Result<Vec<LogLines>, AuditError> {
+    let current = open(path);
+    let archives = log_names::archives(path).map_err(|cause| unreadable(path, cause))?;
+    let current = match current {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !archives.is_empty() => None,
+        opened => Some(opened.map_err(|cause| unreadable(path, cause))?),
+    };
+    let id = match &current {
+        Some((file, _)) => {
+            let meta = file.metadata().map_err(|cause| unreadable(path, cause))?;
+            Some(os::identity(&meta))
+        }
+        None => None,
+    };
+    let mut files = Vec::new();
+    for archive in archives {
+        let moved = archive.path.symlink_metadata();
+        if !moved.is_ok_and(|meta| Some(os::identity(&meta)) == id) {
+            files.push(LogLines::open(&archive.path)?);
+        }
+    }
+    files.extend(current.map(|opened| LogLines::of(path, opened)));
+    Ok(files)
 }
 
 fn open(path: &Path) -> io::Result<(File, u64)> {
