@@ -107,6 +107,8 @@ pub(crate) enum Mend {
     SyncFailed(String),
     /// Older files of the log were deleted, as the settings say.
     Pruned(Pruned),
+    /// A checkpoint could not be put where it should be.
+    CheckpointNotKept(String),
 }
 
 /// See [`Mend::Pruned`].
@@ -144,6 +146,7 @@ impl Mend {
     pub(crate) const TORN_LINE: &'static str = "torn-line-closed";
     pub(crate) const CONTINUED: &'static str = "log-continued";
     pub(crate) const SYNC_FAILED: &'static str = "sync-failed";
+    const NOT_KEPT: &'static str = "checkpoint-not-kept";
     pub(crate) const PRUNED: &'static str = "log-pruned";
     /// The last record under some keys, which names the next ones.
     pub(crate) const KEYS_RENEWED: &'static str = "keys-renewed";
@@ -163,13 +166,14 @@ impl Mend {
             Self::Continued(continued) => (Self::CONTINUED, to_value(continued)),
             Self::SyncFailed(cause) => (Self::SYNC_FAILED, json!({ "cause": cause })),
             Self::Pruned(pruned) => (Self::PRUNED, to_value(pruned)),
+            Self::CheckpointNotKept(cause) => (Self::NOT_KEPT, json!({ "cause": cause })),
         };
         let head = match self {
             Self::Continued(continued) => Head {
                 seq: continued.after.seq.max(head.seq),
                 ..head
             },
-            Self::TornLine(_) | Self::SyncFailed(_) | Self::Pruned(_) => head,
+            _ => head,
         };
         let event = Event {
             at_ms: at.at_ms,

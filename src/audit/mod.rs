@@ -2,6 +2,7 @@
 //! are picked and shown. Pure: the file is in `disk`.
 
 mod chain;
+mod checkpoint;
 mod event;
 mod json;
 mod keys;
@@ -14,10 +15,11 @@ mod verify;
 mod view;
 
 pub(crate) use chain::{Continued, Mend, Pruned, TornLine, link};
+pub use checkpoint::{Checkpoint, CheckpointError};
 pub use event::{AuditError, AuditSink, Event, EventKind, Outcome, OutcomeKind, Receipt};
 pub(crate) use keys::KeyState;
 pub use keys::{StartKey, StartKeyError};
-pub use query::Filter;
+pub use query::{Filter, Picker};
 pub(crate) use record::{Envelope, LINE_MAX};
 pub use record::{Head, HeadError, Record};
 pub use report::{Fault, FaultKind, Loss, LossKind, NoOutcome, Report};

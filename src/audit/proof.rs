@@ -5,7 +5,7 @@ use crate::digest::Digest;
 
 use super::chain::unseal;
 use super::keys::{FORWARD_MAX, KeyState, RecordKey, StartKey};
-use super::record::Envelope;
+use super::record::{Envelope, Head};
 use super::report::FaultKind;
 
 /// How far the keys at hand prove a log.
@@ -22,8 +22,8 @@ pub(super) struct Proof {
     state: Option<KeyState>,
     /// Records whose code is right.
     pub(super) proven: u64,
-    /// Whether the key file goes with the records.
-    pub(super) end: bool,
+    /// The head in the key file, when that goes with the records.
+    pub(super) end: Option<Head>,
 }
 
 impl Proof {
@@ -146,7 +146,7 @@ impl Proof {
         };
         if let Some(state) = self.state.take_if(|state| state.key.seq() == key.seq()) {
             if state.key == *key {
-                self.end = true;
+                self.end = Some(state.head);
             } else {
                 faults.push(FaultKind::KeyFile);
             }

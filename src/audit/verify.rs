@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use crate::digest::Digest;
+use crate::digest::{Digest, PublicKey};
 
 use super::chain::{Continued, Mend, Pruned, TornLine};
+use super::checkpoint::Checkpoint;
 use super::event::OutcomeKind;
 use super::keys::{KeyState, StartKey};
 use super::proof::Proof;
@@ -31,7 +32,8 @@ pub fn verify<L: AsRef<[u8]>>(lines: impl IntoIterator<Item = L>) -> Report {
 pub struct Verifier {
     pub(super) report: Report,
     pub(super) scope: Scope,
-    noted: Vec<Head>,
+    /// Digests of records that were noted elsewhere.
+    noted: BTreeMap<u64, Digest>,
     proof: Proof,
     /// The file that is read, and how many lines of it were.
     file: Option<String>,
@@ -84,7 +86,7 @@ impl Verifier {
         Self {
             report: Report::new(),
             scope: Scope::File,
-            noted: Vec::new(),
+            noted: BTreeMap::new(),
             proof: Proof::default(),
             file: None,
             line: 0,
@@ -110,7 +112,37 @@ impl Verifier {
     /// Compares with a head that was noted elsewhere: finds a cut end too. May be called again.
     #[must_use]
     pub fn with_noted(mut self, head: Head) -> Self {
-        self.noted.push(head);
+        self.note(head);
+        self
+    }
+
+    fn note(&mut self, head: Head) {
+        let before = self.noted.insert(head.seq, head.digest);
+        if before.is_some_and(|before| before != head.digest) {
+            self.fault(Some(head.seq), FaultKind::NotAsNoted);
+        }
+    }
+
+    /// Compares with checkpoints that were kept elsewhere; those of anybody but `signer` are not
+    /// believed.
+    #[must_use]
+    pub fn with_checkpoints(mut self, kept: &[Checkpoint], signer: Option<PublicKey>) -> Self {
+        for checkpoint in kept {
+            if Some(checkpoint.signer()) == signer {
+                self.note(checkpoint.head());
+                continue;
+            }
+            let seq = Some(checkpoint.head().seq);
+            let why = match signer {
+                Some(_) => format!("it is signed by {}", checkpoint.signer()),
+                None => format!(
+                    "it is signed by {}, and it is not known who signs for this log: give \
+                     `--signer`",
+                    checkpoint.signer()
+                ),
+            };
+            self.fault(seq, FaultKind::Checkpoint { why });
+        }
         self
     }
 
@@ -182,14 +214,14 @@ impl Verifier {
     fn check_end(&mut self) {
         let head = self.report.head;
         let mut faults = Vec::new();
-        let noted = self.noted.iter().map(|noted| noted.seq).max();
-        if let Some(noted) = noted.filter(|noted| *noted > head.seq) {
+        let last = self.noted.last_key_value().map(|(seq, _)| *seq);
+        if let Some(noted) = last.filter(|noted| *noted > head.seq) {
             faults.push(FaultKind::CutOff { noted });
         }
         self.proof.finish(head.seq, &mut faults);
         self.report.proven = self.proof.proven;
-        let elsewhere = self.noted.contains(&head);
-        self.report.end_proven = faults.is_empty() && (self.proof.end || elsewhere);
+        let elsewhere = self.noted.get(&head.seq) == Some(&head.digest);
+        self.report.end_proven = faults.is_empty() && (self.proof.end == Some(head) || elsewhere);
         if self.scope == Scope::Home && !self.report.key_file && self.proof.has_keys() {
             faults.push(FaultKind::NoKeyFile);
         }
@@ -220,8 +252,8 @@ impl Verifier {
             seq: envelope.seq,
             digest,
         };
-        let mut noted = self.noted.iter().filter(|noted| noted.seq == envelope.seq);
-        if noted.any(|noted| noted.digest != digest) {
+        let noted = self.noted.get(&envelope.seq);
+        if noted.is_some_and(|noted| *noted != digest) {
             self.fault(Some(envelope.seq), FaultKind::NotAsNoted);
         }
         if envelope.at_ms < self.at_ms {

@@ -77,17 +77,17 @@ impl Appender {
         self.open.as_ref().map(|open| &open.file)
     }
 
-    /// Writes one record; `first` is a note to write before it.
+    /// Writes one record, and `notes` before it.
     pub(super) fn append(
         &mut self,
         event: &Event,
-        first: Option<Mend>,
+        notes: Vec<Mend>,
     ) -> Result<Receipt, AuditError> {
         let (mut place, pruning) = self.place_in_time(event)?;
         let pruned = pruning.as_ref().map(Pruning::note);
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
-        let notes = first.into_iter().chain(pruned);
+        let notes = notes.into_iter().chain(pruned);
         let linked = self.link(&mut buffer, &mut place, event, notes);
         let written = linked.and_then(|head| {
             self.write(&place.locked, place.length, &buffer)?;

@@ -3,8 +3,10 @@
 
 mod append;
 mod audit_log;
+mod checkpoints;
 mod clock;
 mod folders;
+mod follow;
 mod ledger;
 mod ledger_store;
 mod log_file;
@@ -21,6 +23,7 @@ mod read;
 mod resolve;
 mod rotate;
 pub(crate) mod settings;
+mod sign;
 mod surroundings;
 mod sync;
 mod tail;
@@ -29,6 +32,7 @@ mod write;
 pub use audit_log::{AuditLog, Check};
 pub(crate) use clock::{clock, random_id};
 pub(crate) use folders::{FolderError, Folders};
+pub use follow::Follow;
 pub use ledger::FileLedger;
 pub(crate) use policies::{PolicyFolder, read_policies};
 pub(crate) use project::{project_root, unread};
