@@ -110,13 +110,14 @@ pub mod helper {
 }
 
 pub use audit::{
-    AuditError, AuditSink, Event, EventKind, Fault, FaultKind, Filter, Head, HeadError, Loss,
-    LossKind, NoOutcome, Outcome, OutcomeKind, Paint, Receipt, Record, Report, Shape, Verifier,
+    AuditError, AuditSink, Checkpoint, CheckpointError, DeniedBy, Event, EventKind, Fault,
+    FaultKind, Filter, Head, HeadError, Loss, LossKind, NoOutcome, Outcome, OutcomeKind, Paint,
+    Picker, Receipt, Record, Report, Scope, Shape, StartKey, StartKeyError, Stats, Tally, Usage, Verifier,
     verify,
 };
 pub use decision::{Decision, Denial, DenialKind, Permit};
-pub use digest::{Digest, DigestBuilder, DigestError};
-pub use disk::{AuditLog, Durability, FileLedger};
+pub use digest::{Digest, DigestBuilder, DigestError, PublicKey, Signature, SignatureError};
+pub use disk::{AuditLog, Check, Durability, FileLedger, Follow, Rotation};
 pub use grant::{
     Confinement, Environment, FileStamp, Grant, Guarantee, Launch, Level, Limits, Network, Place,
     guarded,
