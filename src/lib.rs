@@ -138,7 +138,9 @@ pub use runner::{
     RunningServer, ServerReport, ServerSpec, Session, ToolReply, ToolSummary, Workspace,
     WorkspaceOptions,
 };
-pub use sandbox::{BackendReport, DoctorReport, Exit, examine};
+pub use sandbox::{
+    BackendReport, DoctorReport, EscapeResult, EscapeVerdict, Exit, SelfTest, examine, self_test,
+};
 pub use terminal::{
     ApprovalError, ApprovalSocket, Broker, Colour, Line, Outcome as ApprovalOutcome, Prompt, Tone,
     Waiting, render, scan as scan_questions, send as send_answer, stdout_width, wrap_untrusted,

@@ -5,6 +5,7 @@ mod apply;
 mod doctor;
 #[doc(hidden)]
 pub(crate) mod door;
+mod escape;
 mod exit;
 mod machine;
 mod plan;
@@ -12,6 +13,8 @@ mod spawn;
 
 pub(crate) use apply::run_helper_if_requested;
 pub use doctor::{BackendReport, DoctorReport, examine};
+pub(crate) use escape::control;
+pub use escape::{EscapeResult, EscapeVerdict, SelfTest, self_test};
 pub use exit::Exit;
 pub(crate) use machine::Machine;
 pub(crate) use plan::{PlanError, plan};

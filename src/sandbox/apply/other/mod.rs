@@ -4,6 +4,8 @@ mod confined;
 
 pub(crate) use confined::{Confined, spawn};
 
+use crate::grant::Confinement;
+use crate::sandbox::escape::Answer;
 use crate::sandbox::plan::Backend;
 
 /// Does nothing: no helper is used here.
@@ -26,6 +28,15 @@ pub(crate) fn second_names(_paths: &[std::path::PathBuf]) -> Vec<std::path::Path
 
 /// No backend works here yet.
 pub(crate) fn try_backend(_backend: Backend) -> Result<(), String> {
+    Err("no sandbox backend for this system yet".to_owned())
+}
+
+/// There is no sandbox here to escape from.
+pub(crate) fn try_escapes(
+    _backend: Backend,
+    _ids: &[&str],
+    _tell: &mut dyn FnMut(&Confinement, Answer),
+) -> Result<Confinement, String> {
     Err("no sandbox backend for this system yet".to_owned())
 }
 
