@@ -19,7 +19,7 @@ pub(super) const ATTEMPTS: Attempts = &[
     ("env-of-parent", |_| canary_in(&format!("/proc/{}/environ", parent()))),
     ("see-process", |g| Ok(fs::metadata(of(g, "status")).map(drop)?)),
     ("see-command-line", |g| read(of(g, "cmdline"))),
-    ("signal-process", |g| refused(libc::SYS_kill, &[host(g), 0])),
+    ("signal-process", |g| refused_or_gone(libc::SYS_kill, &[host(g), 0])),
     ("signal-thread", |g| refused_or_gone(libc::SYS_tgkill, &[host(g), host(g), 0])),
     ("signal-by-pidfd", |g| {
         let process = rustix::process::pidfd_open(pid(g)?, PidfdFlags::empty())?;
@@ -27,7 +27,7 @@ pub(super) const ATTEMPTS: Attempts = &[
     }),
     ("signal-by-io", signal_by_io),
     ("signal-group", |g| refused_or_gone(libc::SYS_kill, &[-host(g), 0])),
-    ("limit-process", |g| refused_or_gone(libc::SYS_prlimit64, &[host(g), 7, 0, 0])),
+    ("process-limits", |g| refused_or_gone(libc::SYS_prlimit64, &[host(g), 7, 0, 0])),
     ("slow-process", |g| refused_or_gone(libc::SYS_setpriority, &[0, host(g), 19])),
     ("bind-process", |g| refused_or_gone(libc::SYS_sched_setaffinity, &[host(g), 0, 0])),
     ("trace-parent", |_| refused(libc::SYS_ptrace, &[SEIZE, parent(), 0, 0])),
@@ -38,7 +38,7 @@ pub(super) const ATTEMPTS: Attempts = &[
     ("memory-file-of-1", |_| open_memory("1")),
     ("memory-file-of-host", |g| open_memory(&g.process.to_string())),
     ("maps-of-1", |_| read("/proc/1/maps")),
-    ("files-of-1", |_| Ok(fs::read_dir("/proc/1/fd").map(drop)?)),
+    ("files-of-1", |_| Ok(fs::read_link("/proc/1/fd/0").map(drop)?)),
     ("pidfd-getfd", |_| refused(libc::SYS_pidfd_getfd, &[-1, 0, 0])),
     ("kcmp", |_| refused(libc::SYS_kcmp, &[parent(), parent(), 0, 0, 0])),
     ("process-madvise", |_| refused(libc::SYS_process_madvise, &[-1, 0, 0, 0, 0])),

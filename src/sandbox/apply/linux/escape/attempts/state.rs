@@ -24,7 +24,7 @@ pub(super) const ATTEMPTS: Attempts = &[
     ("system-call-filter", |_| has("Seccomp:\t2")),
     ("no-core-dump", |_| {
         let limit = rustix::process::getrlimit(Resource::Core);
-        through_if(limit.maximum == Some(0), "a core could be dumped")
+        through_if(limit.maximum != Some(0), "none of any size")
     }),
     ("raise-limits", raise_limits),
     ("inherited-descriptors", inherited),
