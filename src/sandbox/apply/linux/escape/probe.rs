@@ -103,7 +103,7 @@ fn apart(id: &str, attempt: Attempt, ground: &Ground) -> Answer {
         Ok(pipe) => pipe,
         Err(error) => return skipped("pipe", &error),
     };
-    match sys::fork() {
+    match fork_patiently() {
         Err(error) => skipped("fork", &error),
         Ok(Forked::Child) => {
             let answer = said(id, attempt(ground));
@@ -116,6 +116,19 @@ fn apart(id: &str, attempt: Attempt, ground: &Ground) -> Answer {
             listen(id, std::fs::File::from(answer), child)
         }
     }
+}
+
+/// What an attempt before this one left may have to be cleared away first.
+fn fork_patiently() -> io::Result<Forked> {
+    for _ in 0..50 {
+        match sys::fork() {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            other => return other,
+        }
+    }
+    sys::fork()
 }
 
 fn listen(id: &str, mut answer: std::fs::File, child: Pid) -> Answer {

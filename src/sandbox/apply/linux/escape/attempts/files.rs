@@ -38,7 +38,10 @@ pub(super) const ATTEMPTS: Attempts = &[
     ("hardlink-outside", |g| hard_link(g, &target(g), "hl-out")),
     ("o-path-link", o_path_link),
     ("o-tmpfile-out", o_tmpfile),
-    ("rename-out-in", |g| Ok(fs::rename(target(g), g.project.join("taken"))?)),
+    ("rename-out-in", |g| {
+        fs::rename(target(g), g.project.join("taken"))?;
+        Ok(fs::rename(g.project.join("taken"), target(g))?)
+    }),
     ("rename-in-out", |g| super::move_onto(g, "in-out", &g.outside.join("planted.txt"))),
     ("exchange-outside", |g| exchange(g, &target(g))),
     ("exec-project", exec_project),

@@ -38,10 +38,14 @@ pub(super) const ATTEMPTS: Attempts = &[
     ("create-absent-file", |g| append(absent_file(g))),
     ("rename-onto-absent", |g| move_onto(g, "m", &absent_file(g))),
     ("link-onto-absent", |g| {
+        let _ = fs::remove_file(absent_file(g));
         fs::write(g.project.join("lo"), "x")?;
         Ok(fs::hard_link(g.project.join("lo"), absent_file(g))?)
     }),
-    ("symlink-onto-absent", |g| Ok(symlink("a.txt", absent_file(g))?)),
+    ("symlink-onto-absent", |g| {
+        let _ = fs::remove_file(absent_file(g));
+        Ok(symlink("a.txt", absent_file(g))?)
+    }),
     ("exchange-absent", |g| exchange(g, &absent_file(g))),
     ("unlink-absent", |g| Ok(fs::remove_file(absent_file(g))?)),
     ("rmdir-absent", |g| Ok(fs::remove_dir(absent_folder(g))?)),

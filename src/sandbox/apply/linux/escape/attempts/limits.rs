@@ -39,6 +39,8 @@ fn processes() -> Try {
     for child in &children {
         let _ = rustix::process::kill_process(*child, Signal::KILL);
     }
+    // The next attempt needs a process too.
+    while rustix::process::wait(rustix::process::WaitOptions::empty()).is_ok() {}
     match stop {
         None => Ok(()),
         Some(error) => Err(stopped(format!("at {} processes, {error}", children.len()))),
