@@ -134,12 +134,13 @@ pub use request::{
     Transport, Trigger, Wish,
 };
 pub use runner::{
-    CommandExit, CommandSpec, Effect, Error, ErrorKind, Forecast, Policies, PolicyNotice, Runner,
-    RunningServer, ServerReport, ServerSpec, Session, ToolReply, ToolSummary, Workspace,
+    CommandExit, CommandSpec, Effect, Error, ErrorKind, Forecast, Policies, PolicyNotice, Reach,
+    Runner, RunningServer, ServerReport, ServerSpec, Session, ToolReply, ToolSummary, Workspace,
     WorkspaceOptions,
 };
 pub use sandbox::{
-    BackendReport, DoctorReport, EscapeResult, EscapeVerdict, Exit, SelfTest, examine, self_test,
+    BackendReport, DoctorReport, EscapeResult, EscapeVerdict, Exit, MachineFacts, SelfTest,
+    examine, self_test,
 };
 pub use terminal::{
     ApprovalError, ApprovalSocket, Broker, Colour, Line, Outcome as ApprovalOutcome, Prompt, Tone,

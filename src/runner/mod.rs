@@ -7,6 +7,7 @@ mod error;
 mod forecast;
 mod manage;
 mod policies;
+mod reach;
 #[expect(
     clippy::module_inception,
     reason = "the runner is the noun of this floor and of this file"
@@ -23,6 +24,7 @@ pub use error::{Error, ErrorKind};
 pub use forecast::Forecast;
 pub use manage::ServerReport;
 pub use policies::{Policies, PolicyNotice};
+pub use reach::Reach;
 pub use runner::Runner;
 pub use server::{RunningServer, ToolReply, ToolSummary};
 pub use session::Session;

@@ -18,9 +18,14 @@ pub(crate) fn run() {
     assert!(test.ok());
     for backend in ["linux-l3", "linux-ns"] {
         let such = test.results.iter().filter(|one| one.backend == backend);
-        let held = such.filter(|one| one.verdict == EscapeVerdict::Held).count();
+        let held = such
+            .filter(|one| one.verdict == EscapeVerdict::Held)
+            .count();
         let untried = test.untried.iter().any(|(name, _)| name == backend);
-        assert!(untried || held > LEAST, "{backend}: only {held} attempts held");
+        assert!(
+            untried || held > LEAST,
+            "{backend}: only {held} attempts held"
+        );
     }
 }
 
@@ -35,7 +40,11 @@ pub(crate) fn control() {
 }
 
 fn tell_of(test: &SelfTest) {
-    let mut backends: Vec<&str> = test.results.iter().map(|one| one.backend.as_str()).collect();
+    let mut backends: Vec<&str> = test
+        .results
+        .iter()
+        .map(|one| one.backend.as_str())
+        .collect();
     backends.dedup();
     for backend in backends {
         let of = |verdict| {

@@ -137,14 +137,17 @@ mod tests {
                 assert!(from.contains(name.as_str()), "{name} has no row");
             }
         }
-        for case in ["01", "03", "04", "06", "07", "08", "10", "11", "13", "14", "16", "17"] {
+        for case in [
+            "01", "03", "04", "06", "07", "08", "10", "11", "13", "14", "16", "17",
+        ] {
             let name = format!("SBX-{case}");
             assert!(from.contains(name.as_str()), "{name} has no row");
         }
         for row in &rows {
             assert!(!row.tried.is_empty(), "{}: says nothing", row.id);
             for word in row.from.split(' ') {
-                let known = word == "own" || word.starts_with(['E', 'P']) || word.starts_with("SBX-");
+                let known =
+                    word == "own" || word.starts_with(['E', 'P']) || word.starts_with("SBX-");
                 assert!(known, "{}: `{word}` is no source", row.id);
             }
         }

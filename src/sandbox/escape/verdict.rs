@@ -58,7 +58,13 @@ pub struct EscapeResult {
 
 impl fmt::Display for EscapeResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:<8} {:<24} {}", self.verdict.name(), self.id, self.tried)?;
+        write!(
+            f,
+            "{:<8} {:<24} {}",
+            self.verdict.name(),
+            self.id,
+            self.tried
+        )?;
         if !self.detail.is_empty() {
             write!(f, " ({})", self.detail)?;
         }
@@ -128,9 +134,9 @@ fn weigh(row: &Row, answer: &Answer, under: Under<'_>) -> (EscapeVerdict, String
     };
     match (want, answer.got) {
         (Want::Untried, _) | (_, Got::Skipped) => (EscapeVerdict::Skipped, detail),
-        (Want::Stopped, Got::Stopped) | (Want::Works, Got::Through) | (Want::Weak, Got::Stopped) => {
-            (EscapeVerdict::Held, detail)
-        }
+        (Want::Stopped, Got::Stopped)
+        | (Want::Works, Got::Through)
+        | (Want::Weak, Got::Stopped) => (EscapeVerdict::Held, detail),
         (Want::Weak, Got::Through | Got::Sent) if !promised => (EscapeVerdict::Weak, detail),
         (Want::Weak, _) => (
             EscapeVerdict::Failed,
@@ -148,8 +154,8 @@ fn weigh(row: &Row, answer: &Answer, under: Under<'_>) -> (EscapeVerdict, String
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::escape::rows;
     use crate::grant::{Guarantee, Level};
+    use crate::sandbox::escape::rows;
 
     /// Each way to go wrong is a failure; what is weak is so only when it was said.
     #[test]
@@ -162,9 +168,13 @@ mod tests {
             enforced.levels.insert(promise, Level::Enforced { by });
         }
         let absent = Confinement::none("test");
-        let check = |id: &str, backend, got, confinement: &Confinement, want| {
+        let check = |id: &str, backend, got: Option<Got>, confinement: &Confinement, want| {
             let answer = got.map(|got| Answer::new(id, got, ""));
-            let under = Under { backend, confinement, root: false };
+            let under = Under {
+                backend,
+                confinement,
+                root: false,
+            };
             let result = judge(row(id), answer.as_ref(), under);
             assert_eq!(result.verdict, want, "{id} {backend} {got:?}: {result}");
         };
@@ -179,7 +189,13 @@ mod tests {
         check("write-project", ns, Some(Got::Through), &enforced, Held);
         check("write-project", ns, Some(Got::Stopped), &enforced, Failed);
         check("append-hook", landlock, Some(Got::Through), &absent, Weak);
-        check("append-hook", landlock, Some(Got::Through), &enforced, Failed);
+        check(
+            "append-hook",
+            landlock,
+            Some(Got::Through),
+            &enforced,
+            Failed,
+        );
         check("append-hook", landlock, Some(Got::Stopped), &enforced, Held);
     }
 

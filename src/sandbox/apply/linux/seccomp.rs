@@ -224,7 +224,13 @@ fn unbound_pairs() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     const KIND: u64 = 0xf;
     [libc::SOCK_DGRAM, libc::SOCK_RAW]
         .iter()
-        .map(|kind| rule(1, SeccompCmpOp::MaskedEq(KIND), u64::from(kind.unsigned_abs())))
+        .map(|kind| {
+            rule(
+                1,
+                SeccompCmpOp::MaskedEq(KIND),
+                u64::from(kind.unsigned_abs()),
+            )
+        })
         .collect()
 }
 

@@ -13,12 +13,12 @@ use super::ground::Ground;
 use super::probe::role;
 use super::scene::{Scene, snapshot};
 use super::scenes;
-use super::targets::{Targets, machine_sockets};
+use super::targets::{Targets, sockets_but};
 use crate::grant::{Confinement, Grant, Launch};
 use crate::sandbox::escape::{Answer, Got};
 use crate::sandbox::exit::Exit;
 use crate::sandbox::machine::Machine;
-use crate::sandbox::plan::{Backend, plan};
+use crate::sandbox::plan::{Backend, Plan, plan};
 use crate::sandbox::spawn::Stdio;
 
 /// Time between two answers; one attempt has five seconds.
@@ -91,7 +91,7 @@ fn ground(
         process: targets.process(),
         name: targets.name.clone(),
         sysv: targets.sysv,
-        sockets: machine_sockets(scene),
+        sockets: sockets_but(Some(scene.root())),
         devices: attempts::nodes("/dev".as_ref()),
         absent: attempts::absent(),
     })
@@ -109,7 +109,12 @@ fn arrived(mut answer: Answer, targets: &mut Targets) -> Answer {
         _ => !targets.process_lives(),
     };
     answer.got = if open { Got::Through } else { Got::Stopped };
-    answer.detail = if open { "it arrived" } else { "nothing arrived" }.to_owned();
+    answer.detail = if open {
+        "it arrived"
+    } else {
+        "nothing arrived"
+    }
+    .to_owned();
     answer
 }
 
@@ -194,7 +199,12 @@ impl Live {
     pub(super) fn start(backend: Backend, launch: &Launch, grant: &Grant) -> Result<Self, String> {
         let machine = Machine::only(backend.name());
         let plan = plan(&machine, launch, grant).map_err(|error| error.to_string())?;
-        let mut started = start(&plan, Stdio::Piped).map_err(|error| error.to_string())?;
+        Self::of(&plan)
+    }
+
+    /// The same of a plan.
+    pub(super) fn of(plan: &Plan) -> Result<Self, String> {
+        let mut started = start(plan, Stdio::Piped).map_err(|error| error.to_string())?;
         let out = started.child.stdout.take();
         Ok(Self {
             out: out.map(|out| File::from(std::os::fd::OwnedFd::from(out))),

@@ -6,6 +6,7 @@ mod ground;
 mod host;
 mod probe;
 mod raw;
+mod reach;
 mod scene;
 mod scenes;
 mod targets;
@@ -13,3 +14,4 @@ mod terminal;
 
 pub(crate) use host::try_escapes;
 pub(super) use probe::{PROBE, run};
+pub(crate) use reach::reach;

@@ -34,6 +34,8 @@ pub(super) mod role {
     pub(in super::super) const FORGE: &str = "forge";
     /// Says whether it runs with the rights of its file's owner.
     pub(in super::super) const WHO: &str = "who";
+    /// Says which files it can read.
+    pub(in super::super) const REACH: &str = "reach";
     /// Outside: starts a sandbox on a terminal.
     pub(in super::super) const TERMINAL: &str = "terminal";
 }
@@ -59,6 +61,7 @@ pub(crate) fn run() -> ! {
         word if word == role::HOLD.as_bytes() => attempts::hold(rest.as_bytes()),
         word if word == role::FORGE.as_bytes() => forge(),
         word if word == role::WHO.as_bytes() => attempts::who(),
+        word if word == role::REACH.as_bytes() => super::reach::run(rest.as_bytes()),
         word if word == role::TERMINAL.as_bytes() => super::terminal::run(rest.as_bytes()),
         _ => 2,
     };

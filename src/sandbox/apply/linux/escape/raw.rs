@@ -65,9 +65,20 @@ pub(super) fn type_key(terminal: impl std::os::fd::AsFd, request: i64) -> io::Re
 
 /// Opens a POSIX message queue, making it when asked to.
 pub(super) fn open_queue(name: &std::ffi::CStr, make: bool) -> io::Result<std::os::fd::OwnedFd> {
-    let flags = if make { libc::O_RDONLY | libc::O_CREAT } else { libc::O_RDONLY };
+    let flags = if make {
+        libc::O_RDONLY | libc::O_CREAT
+    } else {
+        libc::O_RDONLY
+    };
     // SAFETY: the name outlives the call; no attributes are passed. WHY: no wrapper opens queues.
-    let queue = unsafe { libc::mq_open(name.as_ptr(), flags, 0o600, std::ptr::null_mut::<libc::mq_attr>()) };
+    let queue = unsafe {
+        libc::mq_open(
+            name.as_ptr(),
+            flags,
+            0o600,
+            std::ptr::null_mut::<libc::mq_attr>(),
+        )
+    };
     if queue < 0 {
         return Err(io::Error::last_os_error());
     }

@@ -51,7 +51,9 @@ const FILES: &[(&str, &str)] = &[
 impl Scene {
     /// Makes the folders.
     pub(super) fn new() -> io::Result<Self> {
-        let root = tempfile::Builder::new().prefix("creance-escape-").tempdir()?;
+        let root = tempfile::Builder::new()
+            .prefix("creance-escape-")
+            .tempdir()?;
         let real = fs::canonicalize(root.path())?;
         for folder in FOLDERS {
             fs::create_dir_all(real.join(folder))?;
@@ -91,7 +93,9 @@ impl Scene {
 
     /// What an ordinary server gets here.
     pub(super) fn grant(&self) -> io::Result<Grant> {
-        let protect = guarded::PROTECTED.iter().map(|name| self.project.join(name));
+        let protect = guarded::PROTECTED
+            .iter()
+            .map(|name| self.project.join(name));
         let mut hide: Vec<PathBuf> = guarded::SYSTEM_SECRETS.iter().map(PathBuf::from).collect();
         hide.extend([
             self.home.join(".ssh"),

@@ -30,9 +30,15 @@ type Play = fn(Backend, &str) -> Result<Answer, String>;
 
 const SCENES: &[(&str, Play)] = &[
     ("told-end", told_end),
-    ("daemon-target-exits", |backend, id| daemon(backend, id, Live::close_input)),
-    ("daemon-killed", |backend, id| daemon(backend, id, Live::kill)),
-    ("daemon-helper-killed", |backend, id| daemon(backend, id, kill_helper)),
+    ("daemon-target-exits", |backend, id| {
+        daemon(backend, id, Live::close_input)
+    }),
+    ("daemon-killed", |backend, id| {
+        daemon(backend, id, Live::kill)
+    }),
+    ("daemon-helper-killed", |backend, id| {
+        daemon(backend, id, kill_helper)
+    }),
     ("second-name-said", second_name),
     ("swapped-grant", swapped),
     ("linked-hooks", linked_hooks),
@@ -45,8 +51,9 @@ const SCENES: &[(&str, Play)] = &[
 /// Plays those that are wanted.
 pub(super) fn play(backend: Backend, ids: &[&str], tell: Tell<'_>) -> Result<(), String> {
     for (id, scene) in SCENES.iter().filter(|(id, _)| ids.contains(id)) {
-        let answer = scene(backend, id)
-            .unwrap_or_else(|error| Answer::new(id, Got::Through, format!("the scene failed: {error}")));
+        let answer = scene(backend, id).unwrap_or_else(|error| {
+            Answer::new(id, Got::Through, format!("the scene failed: {error}"))
+        });
         tell(answer);
     }
     let of = |prefix: &str| -> Vec<String> {
@@ -82,10 +89,18 @@ pub(super) fn ground_of(backend: Backend, scene: &Scene, attempts: Vec<String>) 
         outside: scene.outside.clone(),
         hidden: scene.hidden.clone(),
         temp: scene.temp.clone(),
-        ports: Ports { tcp: 9, tcp6: None, udp: 9 },
+        ports: Ports {
+            tcp: 9,
+            tcp6: None,
+            udp: 9,
+        },
         process: 1,
         name: String::new(),
-        sysv: SysV { memory: -1, queue: -1, semaphore: -1 },
+        sysv: SysV {
+            memory: -1,
+            queue: -1,
+            semaphore: -1,
+        },
         sockets: Vec::new(),
         devices: Vec::new(),
         absent: Vec::new(),
@@ -127,7 +142,11 @@ fn told_end(backend: Backend, id: &str) -> Result<Answer, String> {
     let told = live.finish();
     let code = told.and_then(|exit| exit.code);
     let what = told.map_or_else(|| "nothing".to_owned(), |exit| exit.to_string());
-    Ok(Answer::open_if(id, code != Some(FORGED_END), format!("it was told as it was: {what}")))
+    Ok(Answer::open_if(
+        id,
+        code != Some(FORGED_END),
+        format!("it was told as it was: {what}"),
+    ))
 }
 
 fn kill_helper(live: &mut Live) {
@@ -150,7 +169,15 @@ fn daemon(backend: Backend, id: &str, end: fn(&mut Live)) -> Result<Answer, Stri
     let silent = silent(&beat);
     // A daemon that was missed stops when its file is gone.
     let _ = fs::remove_dir_all(&scene.project);
-    Ok(Answer::open_if(id, !silent, if silent { "nothing is left" } else { "the daemon lives" }))
+    Ok(Answer::open_if(
+        id,
+        !silent,
+        if silent {
+            "nothing is left"
+        } else {
+            "the daemon lives"
+        },
+    ))
 }
 
 fn silent(file: &Path) -> bool {
@@ -176,9 +203,20 @@ fn second_name(backend: Backend, id: &str) -> Result<Answer, String> {
     fs::hard_link(hook, scene.project.join("second")).map_err(|error| error.to_string())?;
     let launch = scene.launch(role::WAIT, String::new());
     let live = Live::start(backend, &launch.map_err(|e| e.to_string())?, &grant)?;
-    let said = live.notices.iter().any(|notice| notice.contains("pre-commit"));
+    let said = live
+        .notices
+        .iter()
+        .any(|notice| notice.contains("pre-commit"));
     live.finish();
-    Ok(Answer::open_if(id, !said, if said { "it is said" } else { "nothing was said" }))
+    Ok(Answer::open_if(
+        id,
+        !said,
+        if said {
+            "it is said"
+        } else {
+            "nothing was said"
+        },
+    ))
 }
 
 /// A granted folder was replaced by a link since it was granted.
@@ -193,7 +231,11 @@ fn swapped(backend: Backend, id: &str) -> Result<Answer, String> {
         Err(refused) => refused,
         Ok(answers) => answers.into_iter().map(|answer| answer.detail).collect(),
     };
-    Ok(Answer::open_if(id, snapshot(&scene.outside) != before, detail))
+    Ok(Answer::open_if(
+        id,
+        snapshot(&scene.outside) != before,
+        detail,
+    ))
 }
 
 /// `.git/hooks` is a link: it starts, what it leads to is guarded, the link stays.
@@ -205,11 +247,22 @@ fn linked_hooks(backend: Backend, id: &str) -> Result<Answer, String> {
         .and_then(|()| symlink("../shared/hooks", git.join("hooks")));
     swap.map_err(|error| error.to_string())?;
     let before = snapshot(&shared);
-    let names = ["create-hook", "append-hook", "remove-hook", "rename-into-hooks", "remove-hooks", "write-project"];
+    let names = [
+        "create-hook",
+        "append-hook",
+        "remove-hook",
+        "rename-into-hooks",
+        "remove-hooks",
+        "write-project",
+    ];
     let wanted = names.map(str::to_owned).to_vec();
     let answers = tried(backend, &scene, (wanted, &grant))?;
     let want = names.map(|name| {
-        let got = if name == "write-project" { Got::Through } else { Got::Stopped };
+        let got = if name == "write-project" {
+            Got::Through
+        } else {
+            Got::Stopped
+        };
         (name, got)
     });
     let answer = all_as(id, &answers, &want);
@@ -252,7 +305,11 @@ fn odd_names(backend: Backend, id: &str) -> Result<Answer, String> {
             return Ok(Answer::new(id, Got::Through, detail));
         }
     }
-    Ok(Answer::new(id, Got::Stopped, format!("{} names are only names", NAMES.len())))
+    Ok(Answer::new(
+        id,
+        Got::Stopped,
+        format!("{} names are only names", NAMES.len()),
+    ))
 }
 
 /// Started all the same, something else would have been granted.
@@ -305,7 +362,8 @@ fn visit(backend: Backend, ids: Vec<String>, tell: Tell<'_>) -> Result<(), Strin
     let (second, grant) = made()?;
     let told = serde_json::from_str::<attempts::Held>(&held).map_err(|e| e.to_string());
     let told = told.and_then(|_| {
-        fs::write(second.outside.join(attempts::NEIGHBOUR), &held).map_err(|e: io::Error| e.to_string())
+        fs::write(second.outside.join(attempts::NEIGHBOUR), &held)
+            .map_err(|e: io::Error| e.to_string())
     });
     let answers = told.and_then(|()| tried(backend, &second, (ids, &grant)));
     live.finish();

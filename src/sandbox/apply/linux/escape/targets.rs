@@ -171,15 +171,16 @@ fn canary() -> io::Result<Child> {
         .spawn()
 }
 
-/// Paths of sockets that programs of this machine have, other than those of the scene.
-pub(super) fn machine_sockets(scene: &Scene) -> Vec<PathBuf> {
+/// Paths of sockets that programs of this machine have, other than those below a folder.
+pub(super) fn sockets_but(own: Option<&Path>) -> Vec<PathBuf> {
     const MOST: usize = 100;
     let text = fs::read_to_string("/proc/net/unix").unwrap_or_default();
     let paths = text.lines().skip(1).filter_map(|line| {
         let path = line.split_whitespace().nth(7)?;
         path.starts_with('/').then(|| PathBuf::from(path))
     });
-    let mut paths: Vec<PathBuf> = paths.filter(|path| !path.starts_with(scene.root())).collect();
+    let ours = |path: &PathBuf| own.is_some_and(|own| path.starts_with(own));
+    let mut paths: Vec<PathBuf> = paths.filter(|path| !ours(path)).collect();
     paths.sort();
     paths.dedup();
     paths.truncate(MOST);

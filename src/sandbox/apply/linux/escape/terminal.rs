@@ -38,7 +38,11 @@ pub(super) fn play(
         Ok(pair) => pair,
         Err(error) => {
             for id in ids {
-                tell(Answer::new(id, Got::Skipped, format!("no terminals here: {error}")));
+                tell(Answer::new(
+                    id,
+                    Got::Skipped,
+                    format!("no terminals here: {error}"),
+                ));
             }
             return Ok(());
         }

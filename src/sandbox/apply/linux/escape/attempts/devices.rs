@@ -12,12 +12,20 @@ use super::{Attempts, Miss, Try, append, skip, stopped, through_if};
 pub(super) const ATTEMPTS: Attempts = &[
     ("dev-null", |_| append("/dev/null")),
     ("dev-random", |_| super::read("/dev/urandom")),
-    ("dev-pty", |_| Ok(File::options().read(true).write(true).open("/dev/ptmx").map(drop)?)),
+    ("dev-pty", |_| {
+        Ok(File::options()
+            .read(true)
+            .write(true)
+            .open("/dev/ptmx")
+            .map(drop)?)
+    }),
     ("dev-others", others),
     ("dev-write", |_| append("/dev/creance-escape")),
     ("make-device", |_| make(Path::new("/tmp/creance-disk"))),
     ("make-device-project", |g| make(&g.project.join("disk"))),
-    ("core-pattern", |g| steer(g, "/proc/sys/kernel/core_pattern")),
+    ("core-pattern", |g| {
+        steer(g, "/proc/sys/kernel/core_pattern")
+    }),
     ("modprobe-path", |g| steer(g, "/proc/sys/kernel/modprobe")),
     ("binfmt", |g| steer(g, "/proc/sys/fs/binfmt_misc/register")),
     ("sysrq", |g| steer(g, "/proc/sysrq-trigger")),
@@ -35,9 +43,15 @@ pub(super) const ATTEMPTS: Attempts = &[
     ("securityfs", |g| look(g, "/sys/kernel/security")),
     ("bpf-files", |g| look(g, "/sys/fs/bpf")),
     ("cgroup-make", |_| cgroup_make()),
-    ("cgroup-release-agent", |g| first(&cgroup("release_agent"), |path| steer_at(g, path))),
-    ("cgroup-leave", |g| first(&cgroup("cgroup.procs"), |path| steer_at(g, path))),
-    ("cgroup-limits", |g| first(&cgroup("memory.max"), |path| steer_at(g, path))),
+    ("cgroup-release-agent", |g| {
+        first(&cgroup("release_agent"), |path| steer_at(g, path))
+    }),
+    ("cgroup-leave", |g| {
+        first(&cgroup("cgroup.procs"), |path| steer_at(g, path))
+    }),
+    ("cgroup-limits", |g| {
+        first(&cgroup("memory.max"), |path| steer_at(g, path))
+    }),
 ];
 
 /// Files of the kernel that are tried, where a machine has them.
@@ -63,13 +77,12 @@ const KERNEL: &[&str] = &[
 /// Those that this machine does not have: seen from outside, where nothing hides them.
 pub(in super::super) fn absent() -> Vec<PathBuf> {
     let all = KERNEL.iter().map(PathBuf::from);
-    all.filter(|path| path.symlink_metadata().is_err()).collect()
+    all.filter(|path| path.symlink_metadata().is_err())
+        .collect()
 }
 
 /// Nodes that every program may have.
-const PLAIN: &[&str] = &[
-    "null", "zero", "full", "random", "urandom", "tty", "ptmx",
-];
+const PLAIN: &[&str] = &["null", "zero", "full", "random", "urandom", "tty", "ptmx"];
 
 /// Device nodes of this machine that open in here.
 fn others(ground: &Ground) -> Try {
@@ -81,9 +94,7 @@ fn others(ground: &Ground) -> Try {
         let name = path.strip_prefix("/dev").unwrap_or(path);
         PLAIN.iter().any(|plain| Path::new(plain) == name) || name.starts_with("pts")
     };
-    let open = |path: &&PathBuf| {
-        !plain(path) && OpenOptions::new().read(true).open(path).is_ok()
-    };
+    let open = |path: &&PathBuf| !plain(path) && OpenOptions::new().read(true).open(path).is_ok();
     match found.iter().find(open) {
         Some(_) => Ok(()),
         None => Err(stopped(format!("none of {} opens", found.len()))),

@@ -13,22 +13,49 @@ use super::{Attempts, Try, append, skip, stopped, through_if};
 
 pub(super) const ATTEMPTS: Attempts = &[
     ("write-project", |g| append(g.project.join("new.txt"))),
-    ("write-granted", |g| append(g.project.join("granted/evil.txt"))),
+    ("write-granted", |g| {
+        append(g.project.join("granted/evil.txt"))
+    }),
     ("write-temp", |g| append(g.temp.join("own.txt"))),
     ("write-tmp", |_| append("/tmp/own.txt")),
     ("write-outside", |g| append(g.outside.join("evil.txt"))),
     ("append-outside", |g| append(target(g))),
-    ("truncate-outside", |g| Ok(File::create(target(g)).map(drop)?)),
+    ("truncate-outside", |g| {
+        Ok(File::create(target(g)).map(drop)?)
+    }),
     ("truncate-by-path", |g| truncate(&target(g))),
-    ("mkdir-outside", |g| Ok(fs::create_dir(g.outside.join("evil"))?)),
-    ("unlink-outside", |g| Ok(fs::remove_file(g.outside.join("spare.txt"))?)),
+    ("mkdir-outside", |g| {
+        Ok(fs::create_dir(g.outside.join("evil"))?)
+    }),
+    ("unlink-outside", |g| {
+        Ok(fs::remove_file(g.outside.join("spare.txt"))?)
+    }),
     ("write-home", |g| append(g.home.join("evil.txt"))),
     ("write-bashrc", |g| append(g.home.join(".bashrc"))),
-    ("write-system", |_| system(&["/etc", "/usr/local/bin", "/usr/bin", "/var/lib", "/opt"])),
+    ("write-system", |_| {
+        system(&["/etc", "/usr/local/bin", "/usr/bin", "/var/lib", "/opt"])
+    }),
     ("write-root", |_| system(&["/"])),
-    ("write-ld-preload", |_| Ok(OpenOptions::new().append(true).create(true).open("/etc/ld.so.preload").map(drop)?)),
-    ("chmod-outside", |g| Ok(fs::set_permissions(target(g), fs::Permissions::from_mode(0o666))?)),
-    ("chown-outside", |g| Ok(std::os::unix::fs::chown(target(g), None, Some(rustix::process::getegid().as_raw()))?)),
+    ("write-ld-preload", |_| {
+        Ok(OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open("/etc/ld.so.preload")
+            .map(drop)?)
+    }),
+    ("chmod-outside", |g| {
+        Ok(fs::set_permissions(
+            target(g),
+            fs::Permissions::from_mode(0o666),
+        )?)
+    }),
+    ("chown-outside", |g| {
+        Ok(std::os::unix::fs::chown(
+            target(g),
+            None,
+            Some(rustix::process::getegid().as_raw()),
+        )?)
+    }),
     ("utimes-outside", utimes),
     ("xattr-outside", xattr),
     ("chattr-outside", chattr),
@@ -42,7 +69,9 @@ pub(super) const ATTEMPTS: Attempts = &[
         fs::rename(target(g), g.project.join("taken"))?;
         Ok(fs::rename(g.project.join("taken"), target(g))?)
     }),
-    ("rename-in-out", |g| super::move_onto(g, "in-out", &g.outside.join("planted.txt"))),
+    ("rename-in-out", |g| {
+        super::move_onto(g, "in-out", &g.outside.join("planted.txt"))
+    }),
     ("exchange-outside", |g| exchange(g, &target(g))),
     ("exec-project", exec_project),
     ("exec-memory", exec_memory),
@@ -59,7 +88,9 @@ fn target(ground: &Ground) -> PathBuf {
 
 fn truncate(path: &Path) -> Try {
     // By path and without an open file: another way into the kernel than `open`.
-    let text = path.to_str().ok_or_else(|| skip("a path that is no text"))?;
+    let text = path
+        .to_str()
+        .ok_or_else(|| skip("a path that is no text"))?;
     let text = std::ffi::CString::new(text).map_err(|_| skip("a path with NUL"))?;
     let file = rustix::fs::open(text.as_c_str(), OFlags::PATH, Mode::empty())?;
     let by_fd = format!("/proc/self/fd/{}", file.as_raw_fd());
@@ -84,9 +115,20 @@ fn system(folders: &[&str]) -> Try {
 }
 
 fn utimes(ground: &Ground) -> Try {
-    let now = rustix::fs::Timespec { tv_sec: 1, tv_nsec: 0 };
-    let times = Timestamps { last_access: now, last_modification: now };
-    Ok(rustix::fs::utimensat(CWD, target(ground), &times, AtFlags::empty())?)
+    let now = rustix::fs::Timespec {
+        tv_sec: 1,
+        tv_nsec: 0,
+    };
+    let times = Timestamps {
+        last_access: now,
+        last_modification: now,
+    };
+    Ok(rustix::fs::utimensat(
+        CWD,
+        target(ground),
+        &times,
+        AtFlags::empty(),
+    )?)
 }
 
 fn xattr(ground: &Ground) -> Try {
@@ -104,7 +146,10 @@ fn chattr(ground: &Ground) -> Try {
         }
         other => other?,
     };
-    Ok(rustix::fs::ioctl_setflags(&file, flags | rustix::fs::IFlags::NODUMP)?)
+    Ok(rustix::fs::ioctl_setflags(
+        &file,
+        flags | rustix::fs::IFlags::NODUMP,
+    )?)
 }
 
 /// Through the descriptor of a file that may be read.
@@ -151,14 +196,26 @@ fn o_tmpfile(ground: &Ground) -> Try {
     };
     let by_fd = format!("/proc/self/fd/{}", file.as_raw_fd());
     let link = ground.outside.join("unnamed.txt");
-    Ok(rustix::fs::linkat(CWD, by_fd, CWD, link, AtFlags::SYMLINK_FOLLOW)?)
+    Ok(rustix::fs::linkat(
+        CWD,
+        by_fd,
+        CWD,
+        link,
+        AtFlags::SYMLINK_FOLLOW,
+    )?)
 }
 
 /// Swaps a file of our own with another one.
 pub(super) fn exchange(ground: &Ground, other: &Path) -> Try {
     let own = ground.project.join("swap");
     fs::write(&own, "mine")?;
-    Ok(rustix::fs::renameat_with(CWD, own, CWD, other, RenameFlags::EXCHANGE)?)
+    Ok(rustix::fs::renameat_with(
+        CWD,
+        own,
+        CWD,
+        other,
+        RenameFlags::EXCHANGE,
+    )?)
 }
 
 #[expect(

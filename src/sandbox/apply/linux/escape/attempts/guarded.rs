@@ -11,30 +11,53 @@ use super::{Attempts, Try, append, move_onto};
 
 pub(super) const ATTEMPTS: Attempts = &[
     ("append-hook", |g| append(hook(g))),
-    ("truncate-hook", |g| Ok(OpenOptions::new().write(true).truncate(true).open(hook(g)).map(drop)?)),
+    ("truncate-hook", |g| {
+        Ok(OpenOptions::new()
+            .write(true)
+            .truncate(true)
+            .open(hook(g))
+            .map(drop)?)
+    }),
     ("reopen-hook", |g| {
         let file = File::open(hook(g))?;
         append(format!("/proc/self/fd/{}", file.as_raw_fd()))
     }),
     ("create-hook", |g| append(hooks(g).join("post-checkout"))),
     ("remove-hook", |g| Ok(fs::remove_file(hook(g))?)),
-    ("write-git-config", |g| append(g.project.join(".git/config"))),
-    ("rename-hooks", |g| Ok(fs::rename(hooks(g), g.project.join(".git/hooks2"))?)),
-    ("rename-into-hooks", |g| move_onto(g, "h", &hooks(g).join("h"))),
-    ("replace-git-config", |g| move_onto(g, "c", &g.project.join(".git/config"))),
+    ("write-git-config", |g| {
+        append(g.project.join(".git/config"))
+    }),
+    ("rename-hooks", |g| {
+        Ok(fs::rename(hooks(g), g.project.join(".git/hooks2"))?)
+    }),
+    ("rename-into-hooks", |g| {
+        move_onto(g, "h", &hooks(g).join("h"))
+    }),
+    ("replace-git-config", |g| {
+        move_onto(g, "c", &g.project.join(".git/config"))
+    }),
     ("exchange-hooks", |g| {
         let own = g.project.join("fake-hooks");
         fs::create_dir(&own)?;
         exchange_folders(&own, &hooks(g))
     }),
-    ("exchange-git-config", |g| exchange(g, &g.project.join(".git/config"))),
+    ("exchange-git-config", |g| {
+        exchange(g, &g.project.join(".git/config"))
+    }),
     ("hardlink-hook", |g| hard_link(g, &hook(g), "hl")),
-    ("chmod-hook", |g| Ok(fs::set_permissions(hook(g), fs::Permissions::from_mode(0o777))?)),
+    ("chmod-hook", |g| {
+        Ok(fs::set_permissions(
+            hook(g),
+            fs::Permissions::from_mode(0o777),
+        )?)
+    }),
     ("create-absent-folder", |g| {
         fs::create_dir(absent_folder(g))?;
         append(absent_folder(g).join("policy"))
     }),
-    ("create-in-absent-folder", |g| append(absent_folder(g).join("policy"))),
+    ("create-in-absent-folder", |g| {
+        append(absent_folder(g).join("policy"))
+    }),
     ("create-absent-file", |g| append(absent_file(g))),
     ("rename-onto-absent", |g| move_onto(g, "m", &absent_file(g))),
     ("link-onto-absent", |g| {
@@ -49,8 +72,15 @@ pub(super) const ATTEMPTS: Attempts = &[
     ("exchange-absent", |g| exchange(g, &absent_file(g))),
     ("unlink-absent", |g| Ok(fs::remove_file(absent_file(g))?)),
     ("rmdir-absent", |g| Ok(fs::remove_dir(absent_folder(g))?)),
-    ("rename-absent", |g| Ok(fs::rename(absent_folder(g), g.project.join("cr"))?)),
-    ("rename-granted", |g| Ok(fs::rename(g.project.join("granted"), g.project.join("gone"))?)),
+    ("rename-absent", |g| {
+        Ok(fs::rename(absent_folder(g), g.project.join("cr"))?)
+    }),
+    ("rename-granted", |g| {
+        Ok(fs::rename(
+            g.project.join("granted"),
+            g.project.join("gone"),
+        )?)
+    }),
     ("rename-parent", |g| {
         let git = g.project.join(".git");
         fs::rename(&git, g.project.join(".git2"))?;
@@ -62,7 +92,9 @@ pub(super) const ATTEMPTS: Attempts = &[
         fs::create_dir(&own)?;
         exchange_folders(&own, &g.project.join(".git"))
     }),
-    ("rename-project", |g| Ok(fs::rename(&g.project, g.temp.join("p"))?)),
+    ("rename-project", |g| {
+        Ok(fs::rename(&g.project, g.temp.join("p"))?)
+    }),
     ("remove-hooks", |g| Ok(fs::remove_dir_all(hooks(g))?)),
 ];
 

@@ -1,9 +1,9 @@
 //! Calls that change the ground itself: mounts, namespaces, the machine, wide parts of the kernel.
 //! Each must be refused before its arguments are looked at.
 
+use super::super::super::sys;
 use super::super::ground::Ground;
 use super::super::raw;
-use super::super::super::sys;
 use super::{Attempts, Miss, Try, refused, skip, stopped};
 
 const AT_FDCWD: i64 = -100;
@@ -14,8 +14,12 @@ const BAD: i64 = -1;
 
 pub(super) const ATTEMPTS: Attempts = &[
     ("unshare-user", |_| refused(libc::SYS_unshare, &[NEWUSER])),
-    ("unshare-mounts", |_| refused(libc::SYS_unshare, &[libc::CLONE_NEWNS.into()])),
-    ("unshare-network", |_| refused(libc::SYS_unshare, &[libc::CLONE_NEWNET.into()])),
+    ("unshare-mounts", |_| {
+        refused(libc::SYS_unshare, &[libc::CLONE_NEWNS.into()])
+    }),
+    ("unshare-network", |_| {
+        refused(libc::SYS_unshare, &[libc::CLONE_NEWNET.into()])
+    }),
     ("unshare-time", |_| refused(libc::SYS_unshare, &[NEWTIME])),
     ("clone-user", |_| clone(NEWUSER)),
     ("clone-mounts", |_| clone(libc::CLONE_NEWNS.into())),
@@ -23,34 +27,62 @@ pub(super) const ATTEMPTS: Attempts = &[
     ("setns", |_| refused(libc::SYS_setns, &[BAD, 0])),
     ("mount", |_| refused(libc::SYS_mount, &[0, 0, 0, 0, 0])),
     ("umount", |_| refused(libc::SYS_umount2, &[0, 0])),
-    ("open-tree", |_| refused(libc::SYS_open_tree, &[AT_FDCWD, 0, OPEN_TREE_CLONE])),
-    ("open-tree-attr", |_| refused(467, &[AT_FDCWD, 0, OPEN_TREE_CLONE, 0, 0])),
-    ("move-mount", |_| refused(libc::SYS_move_mount, &[BAD, 0, BAD, 0, 0])),
+    ("open-tree", |_| {
+        refused(libc::SYS_open_tree, &[AT_FDCWD, 0, OPEN_TREE_CLONE])
+    }),
+    ("open-tree-attr", |_| {
+        refused(467, &[AT_FDCWD, 0, OPEN_TREE_CLONE, 0, 0])
+    }),
+    ("move-mount", |_| {
+        refused(libc::SYS_move_mount, &[BAD, 0, BAD, 0, 0])
+    }),
     ("fsopen", |_| refused(libc::SYS_fsopen, &[0, 0])),
-    ("fsconfig", |_| refused(libc::SYS_fsconfig, &[BAD, 0, 0, 0, 0])),
+    ("fsconfig", |_| {
+        refused(libc::SYS_fsconfig, &[BAD, 0, 0, 0, 0])
+    }),
     ("fsmount", |_| refused(libc::SYS_fsmount, &[BAD, 0, 0])),
     ("fspick", |_| refused(libc::SYS_fspick, &[BAD, 0, 0])),
-    ("mount-setattr", |_| refused(libc::SYS_mount_setattr, &[BAD, 0, 0, 0, 0])),
+    ("mount-setattr", |_| {
+        refused(libc::SYS_mount_setattr, &[BAD, 0, 0, 0, 0])
+    }),
     ("pivot-root", |_| refused(libc::SYS_pivot_root, &[0, 0])),
     ("chroot", |_| refused(libc::SYS_chroot, &[0])),
     ("bpf", |_| refused(libc::SYS_bpf, &[0, 0, 0])),
-    ("perf", |_| refused(libc::SYS_perf_event_open, &[0, 0, -1, -1, 0])),
+    ("perf", |_| {
+        refused(libc::SYS_perf_event_open, &[0, 0, -1, -1, 0])
+    }),
     ("userfaultfd", |_| refused(libc::SYS_userfaultfd, &[1])),
     ("io-uring", |_| refused(libc::SYS_io_uring_setup, &[4, 0])),
-    ("io-uring-enter", |_| refused(libc::SYS_io_uring_enter, &[BAD, 0, 0, 0, 0, 0])),
-    ("io-uring-register", |_| refused(libc::SYS_io_uring_register, &[BAD, 0, 0, 0])),
+    ("io-uring-enter", |_| {
+        refused(libc::SYS_io_uring_enter, &[BAD, 0, 0, 0, 0, 0])
+    }),
+    ("io-uring-register", |_| {
+        refused(libc::SYS_io_uring_register, &[BAD, 0, 0, 0])
+    }),
     ("keyctl", |_| refused(libc::SYS_keyctl, &[0, -3, 1, 0, 0])),
     ("add-key", |_| refused(libc::SYS_add_key, &[0, 0, 0, 0, 0])),
-    ("request-key", |_| refused(libc::SYS_request_key, &[0, 0, 0, 0])),
+    ("request-key", |_| {
+        refused(libc::SYS_request_key, &[0, 0, 0, 0])
+    }),
     ("vmsplice", |_| refused(libc::SYS_vmsplice, &[BAD, 0, 0, 0])),
     ("x32", |_| refused(0x4000_0000 | 39, &[])),
     ("int-80", int_80),
     ("unknown-calls", unknown),
-    ("kexec", |_| refused(libc::SYS_kexec_load, &[0, 0, 0, 0xdead])),
-    ("kexec-file-call", |_| refused(libc::SYS_kexec_file_load, &[BAD, BAD, 0, 0, 0xdead])),
-    ("load-module", |_| refused(libc::SYS_init_module, &[0, 0, 0])),
-    ("load-module-file", |_| refused(libc::SYS_finit_module, &[BAD, 0, 0xdead])),
-    ("remove-module", |_| refused(libc::SYS_delete_module, &[0, 0])),
+    ("kexec", |_| {
+        refused(libc::SYS_kexec_load, &[0, 0, 0, 0xdead])
+    }),
+    ("kexec-file-call", |_| {
+        refused(libc::SYS_kexec_file_load, &[BAD, BAD, 0, 0, 0xdead])
+    }),
+    ("load-module", |_| {
+        refused(libc::SYS_init_module, &[0, 0, 0])
+    }),
+    ("load-module-file", |_| {
+        refused(libc::SYS_finit_module, &[BAD, 0, 0xdead])
+    }),
+    ("remove-module", |_| {
+        refused(libc::SYS_delete_module, &[0, 0])
+    }),
     ("reboot", |_| refused(libc::SYS_reboot, &[0, 0, 0, 0])),
     ("swap-on", |_| refused(libc::SYS_swapon, &[0, 0])),
     ("swap-off", |_| refused(libc::SYS_swapoff, &[0])),
@@ -60,22 +92,43 @@ pub(super) const ATTEMPTS: Attempts = &[
     ("hang-up", |_| refused(libc::SYS_vhangup, &[])),
     ("set-clock", |_| refused(libc::SYS_clock_settime, &[0, 0])),
     ("set-time", |_| refused(libc::SYS_settimeofday, &[1, 0])),
-    ("adjust-clock", |_| refused(libc::SYS_clock_adjtime, &[0, 0])),
+    ("adjust-clock", |_| {
+        refused(libc::SYS_clock_adjtime, &[0, 0])
+    }),
     ("adjust-time", |_| refused(libc::SYS_adjtimex, &[0])),
     ("set-hostname", |_| refused(libc::SYS_sethostname, &[1, 1])),
-    ("set-domainname", |_| refused(libc::SYS_setdomainname, &[1, 1])),
+    ("set-domainname", |_| {
+        refused(libc::SYS_setdomainname, &[1, 1])
+    }),
     ("io-ports", io_ports),
-    ("type-into-terminal", |_| refused(libc::SYS_ioctl, &[0, TIOCSTI, 0])),
-    ("type-high-bit", |_| refused(libc::SYS_ioctl, &[0, TIOCSTI | HIGH, 0])),
-    ("paste-into-console", |_| refused(libc::SYS_ioctl, &[0, TIOCLINUX, 0])),
-    ("paste-high-bit", |_| refused(libc::SYS_ioctl, &[0, TIOCLINUX | HIGH, 0])),
-    ("take-console", |_| refused(libc::SYS_ioctl, &[0, 0x541d, 0])),
-    ("terminal-is-there", |_| super::through_if(rustix::termios::isatty(rustix::stdio::stdin()), "no terminal")),
+    ("type-into-terminal", |_| {
+        refused(libc::SYS_ioctl, &[0, TIOCSTI, 0])
+    }),
+    ("type-high-bit", |_| {
+        refused(libc::SYS_ioctl, &[0, TIOCSTI | HIGH, 0])
+    }),
+    ("paste-into-console", |_| {
+        refused(libc::SYS_ioctl, &[0, TIOCLINUX, 0])
+    }),
+    ("paste-high-bit", |_| {
+        refused(libc::SYS_ioctl, &[0, TIOCLINUX | HIGH, 0])
+    }),
+    ("take-console", |_| {
+        refused(libc::SYS_ioctl, &[0, 0x541d, 0])
+    }),
+    ("terminal-is-there", |_| {
+        super::through_if(
+            rustix::termios::isatty(rustix::stdio::stdin()),
+            "no terminal",
+        )
+    }),
     ("terminal-type", |_| type_key(TIOCSTI)),
     ("terminal-type-high-bit", |_| type_key(TIOCSTI | HIGH)),
     ("terminal-paste", |_| type_key(TIOCLINUX)),
     ("terminal-by-tty", by_tty),
-    ("line-discipline", |_| refused(libc::SYS_ioctl, &[0, 0x5423, 0])),
+    ("line-discipline", |_| {
+        refused(libc::SYS_ioctl, &[0, 0x5423, 0])
+    }),
 ];
 
 const TIOCSTI: i64 = 0x5412;
@@ -102,7 +155,10 @@ fn typed(result: std::io::Result<()>) -> Try {
 
 /// Through a new descriptor of the terminal, taken by name.
 fn by_tty(_: &Ground) -> Try {
-    let tty = std::fs::File::options().read(true).write(true).open("/dev/tty")?;
+    let tty = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/tty")?;
     typed(raw::type_key(tty, TIOCSTI))
 }
 
@@ -148,7 +204,9 @@ fn unknown(_: &Ground) -> Try {
             _ => return Ok(()),
         }
     }
-    Err(Miss::Stopped("the kernel is told to have none of them".to_owned()))
+    Err(Miss::Stopped(
+        "the kernel is told to have none of them".to_owned(),
+    ))
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -20,6 +20,7 @@ use super::ground::Ground;
 use super::raw;
 
 pub(super) use devices::{absent, nodes};
+pub(super) use sockets::connects;
 pub(super) use state::who;
 pub(super) use visitors::{Held, NEIGHBOUR, hold};
 

@@ -16,24 +16,38 @@ const WAIT: Duration = Duration::from_millis(500);
 const AWAY: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 
 pub(super) const ATTEMPTS: Attempts = &[
-    ("tcp-host", |g| connect((Ipv4Addr::LOCALHOST, g.ports.tcp).into())),
-    ("tcp-host-any", |g| connect((Ipv4Addr::UNSPECIFIED, g.ports.tcp).into())),
+    ("tcp-host", |g| {
+        connect((Ipv4Addr::LOCALHOST, g.ports.tcp).into())
+    }),
+    ("tcp-host-any", |g| {
+        connect((Ipv4Addr::UNSPECIFIED, g.ports.tcp).into())
+    }),
     ("tcp6-host", |g| match g.ports.tcp6 {
         Some(port) => connect((Ipv6Addr::LOCALHOST, port).into()),
         None => Err(skip("this machine has no IPv6 loopback")),
     }),
-    ("tcp-mapped-host", |g| connect((Ipv4Addr::LOCALHOST.to_ipv6_mapped(), g.ports.tcp).into())),
+    ("tcp-mapped-host", |g| {
+        connect((Ipv4Addr::LOCALHOST.to_ipv6_mapped(), g.ports.tcp).into())
+    }),
     ("tcp-out", |_| connect((AWAY, 80).into())),
-    ("tcp-metadata", |_| connect((Ipv4Addr::new(169, 254, 169, 254), 80).into())),
-    ("mptcp-host", |_| socket_out(libc::AF_INET, libc::SOCK_STREAM, 262)),
-    ("sctp", |_| socket_out(libc::AF_INET, libc::SOCK_STREAM, 132)),
+    ("tcp-metadata", |_| {
+        connect((Ipv4Addr::new(169, 254, 169, 254), 80).into())
+    }),
+    ("mptcp-host", |_| {
+        socket_out(libc::AF_INET, libc::SOCK_STREAM, 262)
+    }),
+    ("sctp", |_| {
+        socket_out(libc::AF_INET, libc::SOCK_STREAM, 132)
+    }),
     ("udp-host", |g| {
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
         socket.send_to(b"x", (Ipv4Addr::LOCALHOST, g.ports.udp))?;
         Err(Miss::Sent)
     }),
     ("udp-out", |_| udp_out((AWAY, 53).into())),
-    ("udp-multicast", |_| udp_out((Ipv4Addr::new(224, 0, 0, 251), 5353).into())),
+    ("udp-multicast", |_| {
+        udp_out((Ipv4Addr::new(224, 0, 0, 251), 5353).into())
+    }),
     ("udp-broadcast", |_| {
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
         socket.set_broadcast(true)?;
@@ -47,7 +61,9 @@ pub(super) const ATTEMPTS: Attempts = &[
     ("packet", |_| family(libc::AF_PACKET, libc::SOCK_RAW, 0)),
     ("vsock", |_| family(libc::AF_VSOCK, libc::SOCK_STREAM, 0)),
     ("alg", |_| family(libc::AF_ALG, libc::SOCK_SEQPACKET, 0)),
-    ("bluetooth", |_| family(libc::AF_BLUETOOTH, libc::SOCK_RAW, 0)),
+    ("bluetooth", |_| {
+        family(libc::AF_BLUETOOTH, libc::SOCK_RAW, 0)
+    }),
     ("xdp", |_| family(libc::AF_XDP, libc::SOCK_RAW, 0)),
     ("other-families", |_| other_families()),
     ("netlink-route", |_| netlink_route()),
@@ -120,7 +136,11 @@ fn socket_out(of: i32, kind: i32, protocol: i64) -> Try {
     let made = raw::call(libc::SYS_socket, &[of.into(), kind.into(), protocol])?;
     let fd = i32::try_from(made).map_err(|_| stopped("no descriptor"))?;
     let socket = super::super::super::sys::take_fd(fd)?;
-    rustix::net::sockopt::set_socket_timeout(&socket, rustix::net::sockopt::Timeout::Send, Some(WAIT))?;
+    rustix::net::sockopt::set_socket_timeout(
+        &socket,
+        rustix::net::sockopt::Timeout::Send,
+        Some(WAIT),
+    )?;
     match rustix::net::connect(&socket, &SocketAddr::from((AWAY, 80))) {
         Err(Errno::INPROGRESS | Errno::AGAIN | Errno::TIMEDOUT | Errno::CONNREFUSED) => Ok(()),
         other => Ok(other?),
@@ -130,7 +150,12 @@ fn socket_out(of: i32, kind: i32, protocol: i64) -> Try {
 /// Every family but those of the internet, of the kernel's own messages and of this machine.
 fn other_families() -> Try {
     let plain = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
-    let kinds = [libc::SOCK_STREAM, libc::SOCK_DGRAM, libc::SOCK_RAW, libc::SOCK_SEQPACKET];
+    let kinds = [
+        libc::SOCK_STREAM,
+        libc::SOCK_DGRAM,
+        libc::SOCK_RAW,
+        libc::SOCK_SEQPACKET,
+    ];
     let others = (0..64).filter(|family| !plain.contains(family));
     let open: Vec<String> = others
         .filter(|one| kinds.iter().any(|kind| family(*one, *kind, 0).is_ok()))
@@ -142,7 +167,11 @@ fn other_families() -> Try {
 fn netlink(protocol: i32) -> Try {
     let made = raw::call(
         libc::SYS_socket,
-        &[libc::AF_NETLINK.into(), libc::SOCK_RAW.into(), protocol.into()],
+        &[
+            libc::AF_NETLINK.into(),
+            libc::SOCK_RAW.into(),
+            protocol.into(),
+        ],
     );
     match made {
         Err(error) if error.raw_os_error() == Some(libc::EPROTONOSUPPORT) => {
@@ -182,9 +211,32 @@ fn netlink_route() -> Try {
 /// Interfaces other than an own loopback.
 fn foreign_interfaces(ground: &Ground) -> Try {
     let text = std::fs::read_to_string("/proc/net/dev")?;
-    let mut names = text.lines().skip(2).filter_map(|line| line.split(':').next());
+    let mut names = text
+        .lines()
+        .skip(2)
+        .filter_map(|line| line.split(':').next());
     let masked = ground.backend == Backend::LinuxNsNoproc;
     // A masked `/proc` shows the reader's own network all the same.
-    let other = names.any(|name| !matches!(name.trim(), "lo" | "tunl0" | "sit0" | "ip6tnl0" | "gre0" | "gretap0" | "erspan0" | "ip_vti0" | "ip6_vti0" | "ip6gre0"));
-    super::through_if(other, if masked { "none, though `/proc` is masked" } else { "only its own loopback" })
+    let other = names.any(|name| {
+        !matches!(
+            name.trim(),
+            "lo" | "tunl0"
+                | "sit0"
+                | "ip6tnl0"
+                | "gre0"
+                | "gretap0"
+                | "erspan0"
+                | "ip_vti0"
+                | "ip6_vti0"
+                | "ip6gre0"
+        )
+    });
+    super::through_if(
+        other,
+        if masked {
+            "none, though `/proc` is masked"
+        } else {
+            "only its own loopback"
+        },
+    )
 }

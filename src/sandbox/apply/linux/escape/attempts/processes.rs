@@ -13,40 +13,83 @@ use super::{Attempts, Miss, Try, read, refused, stopped, through_if};
 use crate::sandbox::plan::Backend;
 
 pub(super) const ATTEMPTS: Attempts = &[
-    ("env-own", |_| through_if(std::env::vars_os().any(|(name, _)| name == CANARY), "not there")),
+    ("env-own", |_| {
+        through_if(
+            std::env::vars_os().any(|(name, _)| name == CANARY),
+            "not there",
+        )
+    }),
     ("env-others", |_| env_others()),
     ("env-of-1", |_| read("/proc/1/environ")),
-    ("env-of-parent", |_| canary_in(&format!("/proc/{}/environ", parent()))),
-    ("see-process", |g| Ok(fs::metadata(of(g, "status")).map(drop)?)),
+    ("env-of-parent", |_| {
+        canary_in(&format!("/proc/{}/environ", parent()))
+    }),
+    ("see-process", |g| {
+        Ok(fs::metadata(of(g, "status")).map(drop)?)
+    }),
     ("see-command-line", |g| read(of(g, "cmdline"))),
-    ("signal-process", |g| refused_or_gone(libc::SYS_kill, &[host(g), 0])),
-    ("signal-thread", |g| refused_or_gone(libc::SYS_tgkill, &[host(g), host(g), 0])),
+    ("signal-process", |g| {
+        refused_or_gone(libc::SYS_kill, &[host(g), 0])
+    }),
+    ("signal-thread", |g| {
+        refused_or_gone(libc::SYS_tgkill, &[host(g), host(g), 0])
+    }),
     ("signal-by-pidfd", |g| {
         let process = rustix::process::pidfd_open(pid(g)?, PidfdFlags::empty())?;
         Ok(rustix::process::pidfd_send_signal(process, Signal::CONT)?)
     }),
     ("signal-by-io", signal_by_io),
-    ("signal-group", |g| refused_or_gone(libc::SYS_kill, &[-host(g), 0])),
-    ("process-limits", |g| refused_or_gone(libc::SYS_prlimit64, &[host(g), 7, 0, 0])),
-    ("slow-process", |g| refused_or_gone(libc::SYS_setpriority, &[0, host(g), 19])),
-    ("bind-process", |g| refused_or_gone(libc::SYS_sched_setaffinity, &[host(g), 0, 0])),
-    ("trace-parent", |_| refused(libc::SYS_ptrace, &[SEIZE, parent(), 0, 0])),
+    ("signal-group", |g| {
+        refused_or_gone(libc::SYS_kill, &[-host(g), 0])
+    }),
+    ("process-limits", |g| {
+        refused_or_gone(libc::SYS_prlimit64, &[host(g), 7, 0, 0])
+    }),
+    ("slow-process", |g| {
+        refused_or_gone(libc::SYS_setpriority, &[0, host(g), 19])
+    }),
+    ("bind-process", |g| {
+        refused_or_gone(libc::SYS_sched_setaffinity, &[host(g), 0, 0])
+    }),
+    ("trace-parent", |_| {
+        refused(libc::SYS_ptrace, &[SEIZE, parent(), 0, 0])
+    }),
     ("trace-sibling", trace_sibling),
     ("trace-me", |_| refused(libc::SYS_ptrace, &[0, 0, 0, 0])),
-    ("read-memory", |_| refused(libc::SYS_process_vm_readv, &[parent(), 0, 0, 0, 0, 0])),
-    ("write-memory", |_| refused(libc::SYS_process_vm_writev, &[parent(), 0, 0, 0, 0, 0])),
+    ("read-memory", |_| {
+        refused(libc::SYS_process_vm_readv, &[parent(), 0, 0, 0, 0, 0])
+    }),
+    ("write-memory", |_| {
+        refused(libc::SYS_process_vm_writev, &[parent(), 0, 0, 0, 0, 0])
+    }),
     ("memory-file-of-1", |_| open_memory("1")),
-    ("memory-file-of-host", |g| open_memory(&g.process.to_string())),
+    ("memory-file-of-host", |g| {
+        open_memory(&g.process.to_string())
+    }),
     ("maps-of-1", |_| read("/proc/1/maps")),
-    ("files-of-1", |_| Ok(fs::read_link("/proc/1/fd/0").map(drop)?)),
-    ("pidfd-getfd", |_| refused(libc::SYS_pidfd_getfd, &[-1, 0, 0])),
-    ("kcmp", |_| refused(libc::SYS_kcmp, &[parent(), parent(), 0, 0, 0])),
-    ("process-madvise", |_| refused(libc::SYS_process_madvise, &[-1, 0, 0, 0, 0])),
-    ("move-pages", |g| refused_or_gone(libc::SYS_move_pages, &[host(g), 0, 0, 0, 0, 0])),
+    ("files-of-1", |_| {
+        Ok(fs::read_link("/proc/1/fd/0").map(drop)?)
+    }),
+    ("pidfd-getfd", |_| {
+        refused(libc::SYS_pidfd_getfd, &[-1, 0, 0])
+    }),
+    ("kcmp", |_| {
+        refused(libc::SYS_kcmp, &[parent(), parent(), 0, 0, 0])
+    }),
+    ("process-madvise", |_| {
+        refused(libc::SYS_process_madvise, &[-1, 0, 0, 0, 0])
+    }),
+    ("move-pages", |g| {
+        refused_or_gone(libc::SYS_move_pages, &[host(g), 0, 0, 0, 0, 0])
+    }),
     ("kill-init", kill_init),
     ("join-namespaces", join),
-    ("oom-score", |g| Ok(fs::write(of(g, "oom_score_adj"), "1000")?)),
-    ("core-pattern-owner", |g| Ok(fs::write(of(g, "coredump_filter"), "0")?)),
+    ("oom-score", |g| {
+        Ok(fs::write(of(g, "oom_score_adj"), "1000")?)
+    }),
+    ("core-pattern-owner", |g| {
+        Ok(fs::write(of(g, "coredump_filter"), "0")?)
+    }),
 ];
 
 /// `PTRACE_SEIZE`.
@@ -100,7 +143,10 @@ fn signal_by_io(ground: &Ground) -> Try {
     let fd: i64 = reader.as_raw_fd().into();
     raw::call(libc::SYS_fcntl, &[fd, F_SETOWN, host(ground)])?;
     raw::call(libc::SYS_fcntl, &[fd, F_SETSIG, libc::SIGKILL.into()])?;
-    raw::call(libc::SYS_fcntl, &[fd, libc::F_SETFL.into(), libc::O_ASYNC.into()])?;
+    raw::call(
+        libc::SYS_fcntl,
+        &[fd, libc::F_SETFL.into(), libc::O_ASYNC.into()],
+    )?;
     rustix::io::write(&writer, b"x")?;
     Err(Miss::Sent)
 }

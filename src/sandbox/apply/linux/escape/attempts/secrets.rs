@@ -25,11 +25,19 @@ pub(super) const ATTEMPTS: Attempts = &[
         symlink(key(g), g.project.join("k"))?;
         read(g.project.join("k"))
     }),
-    ("read-by-proc-root", |g| read(format!("/proc/self/root{}", key(g).display()))),
-    ("read-by-proc-1", |g| read(format!("/proc/1/root{}", key(g).display()))),
-    ("read-by-proc-host", |g| read(format!("/proc/{}/root{}", g.process, key(g).display()))),
+    ("read-by-proc-root", |g| {
+        read(format!("/proc/self/root{}", key(g).display()))
+    }),
+    ("read-by-proc-1", |g| {
+        read(format!("/proc/1/root{}", key(g).display()))
+    }),
+    ("read-by-proc-host", |g| {
+        read(format!("/proc/{}/root{}", g.process, key(g).display()))
+    }),
     ("read-by-cwd", |_| read("/proc/self/cwd/../.ssh/id_rsa")),
-    ("read-by-thread-cwd", |_| read("/proc/thread-self/cwd/../.ssh/id_rsa")),
+    ("read-by-thread-cwd", |_| {
+        read("/proc/thread-self/cwd/../.ssh/id_rsa")
+    }),
     ("hardlink-key", |g| {
         fs::hard_link(key(g), g.project.join("k2"))?;
         read(g.project.join("k2"))
@@ -59,15 +67,31 @@ pub(super) const ATTEMPTS: Attempts = &[
         super::files::exchange(g, &env(g))?;
         read(g.project.join("swap"))
     }),
-    ("replace-env-file", |g| super::move_onto(g, "own-env", &env(g))),
+    ("replace-env-file", |g| {
+        super::move_onto(g, "own-env", &env(g))
+    }),
     ("list-home", list_home),
-    ("list-key-folder", |g| Ok(fs::read_dir(g.home.join(".ssh")).map(drop)?)),
+    ("list-key-folder", |g| {
+        Ok(fs::read_dir(g.home.join(".ssh")).map(drop)?)
+    }),
     ("stat-key", |g| Ok(fs::metadata(key(g)).map(drop)?)),
-    ("write-into-hidden", |g| Ok(fs::DirBuilder::new().mode(0o777).create(g.hidden.join("x"))?)),
-    ("write-into-key-folder", |g| Ok(fs::DirBuilder::new().mode(0o777).create(g.home.join(".ssh/x"))?)),
+    ("write-into-hidden", |g| {
+        Ok(fs::DirBuilder::new()
+            .mode(0o777)
+            .create(g.hidden.join("x"))?)
+    }),
+    ("write-into-key-folder", |g| {
+        Ok(fs::DirBuilder::new()
+            .mode(0o777)
+            .create(g.home.join(".ssh/x"))?)
+    }),
     ("watch-hidden", watch),
-    ("open-by-handle", |_| Ok(raw::reaches(libc::SYS_open_by_handle_at, &[-100, 0, 0])?)),
-    ("fanotify", |_| Ok(raw::reaches(libc::SYS_fanotify_init, &[0, 0])?)),
+    ("open-by-handle", |_| {
+        Ok(raw::reaches(libc::SYS_open_by_handle_at, &[-100, 0, 0])?)
+    }),
+    ("fanotify", |_| {
+        Ok(raw::reaches(libc::SYS_fanotify_init, &[0, 0])?)
+    }),
 ];
 
 fn key(ground: &Ground) -> PathBuf {

@@ -28,12 +28,20 @@ pub(super) const ATTEMPTS: Attempts = &[
         let socket = UnixDatagram::unbound()?;
         Ok(socket.send_to(b"x", g.outside.join("log.sock")).map(drop)?)
     }),
-    ("unix-pair-datagram", |g| from_pair(SocketType::DGRAM, &g.outside.join("log.sock"))),
-    ("unix-pair-project", |g| from_pair(SocketType::DGRAM, &g.project.join("log.sock"))),
-    ("unix-pair-raw", |g| from_pair(SocketType::RAW, &g.outside.join("log.sock"))),
+    ("unix-pair-datagram", |g| {
+        from_pair(SocketType::DGRAM, &g.outside.join("log.sock"))
+    }),
+    ("unix-pair-project", |g| {
+        from_pair(SocketType::DGRAM, &g.project.join("log.sock"))
+    }),
+    ("unix-pair-raw", |g| {
+        from_pair(SocketType::RAW, &g.outside.join("log.sock"))
+    }),
     ("unix-pair-abstract", pair_abstract),
     ("unix-pair-connect", pair_connect),
-    ("unix-pair-stream", |g| pair_stream(&g.outside.join("docker.sock"))),
+    ("unix-pair-stream", |g| {
+        pair_stream(&g.outside.join("docker.sock"))
+    }),
     ("unix-machine", machine),
     ("unix-bind", |g| {
         let path = g.project.join("own.sock");
@@ -41,10 +49,30 @@ pub(super) const ATTEMPTS: Attempts = &[
         Ok(())
     }),
     ("socketpair", |_| Ok(UnixStream::pair().map(drop)?)),
-    ("sysv-memory", |g| object(g.sysv.memory, libc::SYS_shmat, &[g.sysv.memory.into(), 0, libc::SHM_RDONLY.into()])),
-    ("sysv-queue", |g| object(g.sysv.queue, libc::SYS_msgrcv, &[g.sysv.queue.into(), 0, 0, 0, libc::IPC_NOWAIT.into()])),
-    ("sysv-semaphore", |g| object(g.sysv.semaphore, libc::SYS_semctl, &[g.sysv.semaphore.into(), 0, GETVAL, 0])),
-    ("posix-memory", |g| append_existing(&Path::new("/dev/shm").join(&g.name))),
+    ("sysv-memory", |g| {
+        object(
+            g.sysv.memory,
+            libc::SYS_shmat,
+            &[g.sysv.memory.into(), 0, libc::SHM_RDONLY.into()],
+        )
+    }),
+    ("sysv-queue", |g| {
+        object(
+            g.sysv.queue,
+            libc::SYS_msgrcv,
+            &[g.sysv.queue.into(), 0, 0, 0, libc::IPC_NOWAIT.into()],
+        )
+    }),
+    ("sysv-semaphore", |g| {
+        object(
+            g.sysv.semaphore,
+            libc::SYS_semctl,
+            &[g.sysv.semaphore.into(), 0, GETVAL, 0],
+        )
+    }),
+    ("posix-memory", |g| {
+        append_existing(&Path::new("/dev/shm").join(&g.name))
+    }),
     ("posix-queue", |g| {
         let name = std::ffi::CString::new(format!("/{}", g.name));
         let name = name.map_err(|_| skip("a name with NUL"))?;
@@ -61,11 +89,15 @@ fn stream(path: &Path) -> Try {
 }
 
 fn append_existing(path: &Path) -> Try {
-    Ok(std::fs::OpenOptions::new().append(true).open(path).map(drop)?)
+    Ok(std::fs::OpenOptions::new()
+        .append(true)
+        .open(path)
+        .map(drop)?)
 }
 
 fn pair(kind: SocketType) -> Result<rustix::fd::OwnedFd, Miss> {
-    let (near, _far) = rustix::net::socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?;
+    let (near, _far) =
+        rustix::net::socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?;
     Ok(near)
 }
 
@@ -95,6 +127,17 @@ fn pair_stream(path: &Path) -> Try {
     Ok(rustix::net::connect(near, &SocketAddrUnix::new(path)?)?)
 }
 
+/// Whether a socket of this machine can be connected to, in one way or the other.
+pub(in super::super) fn connects(path: &Path) -> bool {
+    let stream = stream(path).is_ok();
+    stream
+        || UnixDatagram::unbound().is_ok_and(|socket| socket.connect(path).is_ok())
+        || pair(SocketType::DGRAM).is_ok_and(|near| {
+            let address = SocketAddrUnix::new(path);
+            address.is_ok_and(|address| rustix::net::connect(near, &address).is_ok())
+        })
+}
+
 /// The sockets that programs of this machine listen on: docker, agents of keys, message buses.
 fn machine(ground: &Ground) -> Try {
     if ground.sockets.is_empty() {
@@ -103,7 +146,7 @@ fn machine(ground: &Ground) -> Try {
     let open: Vec<&PathBuf> = ground
         .sockets
         .iter()
-        .filter(|path| stream(path).is_ok() || from_pair(SocketType::DGRAM, path).is_ok())
+        .filter(|path| connects(path))
         .collect();
     through_if(
         !open.is_empty(),

@@ -30,10 +30,16 @@ pub(super) const ATTEMPTS: Attempts = &[
     ("inherited-descriptors", inherited),
     ("set-user", |g| ids(g, libc::SYS_setresuid)),
     ("set-group", |g| ids(g, libc::SYS_setresgid)),
-    ("set-groups", |_| Ok(raw::call(libc::SYS_setgroups, &[1, 0]).map(drop)?)),
+    ("set-groups", |_| {
+        Ok(raw::call(libc::SYS_setgroups, &[1, 0]).map(drop)?)
+    }),
     ("raise-capabilities", |_| {
         let all = rustix::thread::CapabilitySet::CHOWN | rustix::thread::CapabilitySet::SYS_ADMIN;
-        let sets = rustix::thread::CapabilitySets { effective: all, permitted: all, inheritable: all };
+        let sets = rustix::thread::CapabilitySets {
+            effective: all,
+            permitted: all,
+            inheritable: all,
+        };
         Ok(rustix::thread::set_capabilities(None, sets)?)
     }),
     ("set-user-id-file", set_user_id),
@@ -42,8 +48,15 @@ pub(super) const ATTEMPTS: Attempts = &[
         // SECCOMP_SET_MODE_STRICT would take everything; there is no way back to none.
         Ok(raw::call(libc::SYS_prctl, &[libc::PR_SET_SECCOMP.into(), 0]).map(drop)?)
     }),
-    ("controlling-terminal", |_| Ok(fs::File::open("/dev/tty").map(drop)?)),
-    ("ids-stay", |_| has(&format!("Uid:\t{0}\t{0}\t{0}\t{0}", rustix::process::getuid().as_raw()))),
+    ("controlling-terminal", |_| {
+        Ok(fs::File::open("/dev/tty").map(drop)?)
+    }),
+    ("ids-stay", |_| {
+        has(&format!(
+            "Uid:\t{0}\t{0}\t{0}\t{0}",
+            rustix::process::getuid().as_raw()
+        ))
+    }),
 ];
 
 fn has(line: &str) -> Try {
@@ -81,7 +94,11 @@ fn inherited(_: &Ground) -> Try {
 }
 
 fn ids(_: &Ground, number: libc::c_long) -> Try {
-    let other = if rustix::process::getuid().is_root() { 1 } else { 0 };
+    let other = if rustix::process::getuid().is_root() {
+        1
+    } else {
+        0
+    };
     Ok(raw::call(number, &[other, other, other]).map(drop)?)
 }
 
@@ -89,7 +106,11 @@ fn ids(_: &Ground, number: libc::c_long) -> Try {
 pub(in super::super) fn who() -> i32 {
     let plain = rustix::process::geteuid() == rustix::process::getuid()
         && rustix::process::getegid() == rustix::process::getgid();
-    let _ = writeln!(std::io::stdout().lock(), "{}", if plain { "plain" } else { "set" });
+    let _ = writeln!(
+        std::io::stdout().lock(),
+        "{}",
+        if plain { "plain" } else { "set" }
+    );
     0
 }
 
@@ -147,7 +168,10 @@ fn set_user_id_program(_: &Ground) -> Try {
     let _ = child.wait();
     match seen {
         Some(0) => Ok(()),
-        Some(_) => Err(stopped(format!("`{}` ran without root's rights", program.display()))),
+        Some(_) => Err(stopped(format!(
+            "`{}` ran without root's rights",
+            program.display()
+        ))),
         None => Err(skip("it ended before it could be looked at")),
     }
 }
@@ -158,12 +182,17 @@ fn effective_user(status: &str) -> Option<u32> {
 }
 
 fn root_program() -> Option<PathBuf> {
-    ["/usr/bin/su", "/bin/su", "/usr/bin/passwd", "/usr/bin/newgrp"]
-        .into_iter()
-        .map(Path::new)
-        .find(|path| {
-            fs::metadata(path)
-                .is_ok_and(|found| found.uid() == 0 && found.permissions().mode() & 0o4000 != 0)
-        })
-        .map(Path::to_owned)
+    [
+        "/usr/bin/su",
+        "/bin/su",
+        "/usr/bin/passwd",
+        "/usr/bin/newgrp",
+    ]
+    .into_iter()
+    .map(Path::new)
+    .find(|path| {
+        fs::metadata(path)
+            .is_ok_and(|found| found.uid() == 0 && found.permissions().mode() & 0o4000 != 0)
+    })
+    .map(Path::to_owned)
 }

@@ -12,7 +12,9 @@ use super::{Attempts, read, skip};
 
 pub(super) const ATTEMPTS: Attempts = &[
     ("neighbour-temp", |g| read(neighbour(g)?.temp.join("held"))),
-    ("neighbour-write", |g| super::append(neighbour(g)?.temp.join("planted"))),
+    ("neighbour-write", |g| {
+        super::append(neighbour(g)?.temp.join("planted"))
+    }),
     ("neighbour-tmp", |_| read("/tmp/held")),
     ("neighbour-memory", |_| read("/dev/shm/held")),
     ("neighbour-port", |g| {
