@@ -135,11 +135,14 @@ pub use request::{
     Transport, Trigger, Wish,
 };
 pub use runner::{
-    CommandExit, CommandSpec, Effect, Error, ErrorKind, Forecast, Policies, PolicyNotice, Runner,
-    RunningServer, ServerReport, ServerSpec, Session, ToolReply, ToolSummary, Workspace,
+    CommandExit, CommandSpec, Effect, Error, ErrorKind, Forecast, Policies, PolicyNotice, Reach,
+    Runner, RunningServer, ServerReport, ServerSpec, Session, ToolReply, ToolSummary, Workspace,
     WorkspaceOptions,
 };
-pub use sandbox::{BackendReport, DoctorReport, Exit, examine};
+pub use sandbox::{
+    BackendReport, DoctorReport, EscapeResult, EscapeVerdict, Exit, MachineFacts, SelfTest,
+    examine, self_test,
+};
 pub use terminal::{
     ApprovalError, ApprovalSocket, Broker, Colour, Line, Outcome as ApprovalOutcome, Prompt, Tone,
     Waiting, render, scan as scan_questions, send as send_answer, stdout_width, wrap_untrusted,

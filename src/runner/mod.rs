@@ -8,6 +8,7 @@ mod follow;
 mod forecast;
 mod manage;
 mod policies;
+mod reach;
 #[expect(
     clippy::module_inception,
     reason = "the runner is the noun of this floor and of this file"
@@ -24,6 +25,7 @@ pub use error::{Error, ErrorKind};
 pub use forecast::Forecast;
 pub use manage::ServerReport;
 pub use policies::{Policies, PolicyNotice};
+pub use reach::Reach;
 pub use runner::Runner;
 pub use server::{RunningServer, ToolReply, ToolSummary};
 pub use session::Session;
