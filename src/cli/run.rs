@@ -29,9 +29,15 @@ pub(crate) struct RunArgs {
     /// A folder or file that it may read beside the project
     #[arg(long, value_name = "PATH")]
     read: Vec<PathBuf>,
-    /// A folder or file that it may write beside the project
+    /// A folder or file that it may write beside the project; a guarded one in it (`.git/config`) is asked about
     #[arg(long, value_name = "PATH")]
     write: Vec<PathBuf>,
+    /// Let it make Unix sockets; it can then also reach those in folders that it reads
+    #[arg(long)]
+    sockets: bool,
+    /// A Unix socket of this machine that it may use
+    #[arg(long, value_name = "PATH")]
+    socket: Vec<PathBuf>,
     /// A variable of your environment that it gets
     #[arg(long, value_name = "NAME")]
     env: Vec<String>,
@@ -42,6 +48,7 @@ pub(crate) struct RunArgs {
 
 pub(crate) async fn run(args: RunArgs) -> Outcome {
     let workspace = out::workspace()?;
+    let withheld = withheld(&args);
     let network = if args.network {
         Network::Whole
     } else {
@@ -66,6 +73,14 @@ pub(crate) async fn run(args: RunArgs) -> Outcome {
             .into_iter()
             .map(text)
             .fold(spec, ServerSpec::write_path);
+        spec = args
+            .socket
+            .into_iter()
+            .map(text)
+            .fold(spec, ServerSpec::socket);
+        if args.sockets {
+            spec = spec.own_sockets();
+        }
         for name in args.env {
             if let Ok(value) = std::env::var(&name) {
                 spec = spec.env(name, value);
@@ -86,6 +101,14 @@ pub(crate) async fn run(args: RunArgs) -> Outcome {
         .into_iter()
         .map(absolute)
         .fold(spec, CommandSpec::write_path);
+    spec = args
+        .socket
+        .into_iter()
+        .map(absolute)
+        .fold(spec, CommandSpec::socket);
+    if args.sockets {
+        spec = spec.own_sockets();
+    }
     spec = args.env.into_iter().fold(spec, CommandSpec::pass_env);
     if std::io::stdin().is_terminal() {
         spec = spec.on_terminal();
@@ -93,7 +116,29 @@ pub(crate) async fn run(args: RunArgs) -> Outcome {
     let colour: Colour = Paint::for_stdout().colour;
     let session = workspace.session(Arc::new(Prompt::new(colour)), Trigger::Person)?;
     let exit = session.run(&spec).await?;
+    if exit.code.is_some_and(|code| code != 0) {
+        out::note(&withheld);
+    }
     let code = exit.code.or_else(|| exit.signal.map(|signal| 128 + signal));
     let code = code.and_then(|code| u8::try_from(code).ok());
     Ok(code.map_or(Exit::Failed, Exit::Code))
+}
+
+/// What a command that failed may have lacked, and how it is granted. The sandbox cannot tell what it
+/// refused: errors reach the program alone.
+fn withheld(args: &RunArgs) -> String {
+    let mut lacks = Vec::new();
+    if !args.network {
+        lacks.push("has no network (--network)");
+    }
+    lacks.push("writes in the project alone (--write PATH)");
+    lacks.push("sees nothing else of the home folder (--read PATH)");
+    if !args.sockets && args.socket.is_empty() {
+        lacks.push("makes no Unix sockets (--sockets)");
+    }
+    lacks.push("leaves .git/config, hooks and tool settings as they are (--write FILE asks)");
+    format!(
+        "it failed, perhaps because a command in the sandbox {}",
+        lacks.join(", ")
+    )
 }

@@ -30,6 +30,8 @@ pub(crate) struct Command {
     pub(crate) args: Vec<String>,
     pub(crate) read: Vec<PathBuf>,
     pub(crate) write: Vec<PathBuf>,
+    /// `None`: no Unix sockets; else those that it makes itself and these.
+    pub(crate) sockets: Option<Vec<PathBuf>>,
     pub(crate) network: Network,
     /// Variables of the user's environment that it gets beside the short list.
     pub(crate) env: Vec<String>,
@@ -105,6 +107,7 @@ fn wanted(line: &Line, command: &Command, artefact: &Artefact) -> Wanted {
     Wanted {
         read,
         write: command.write.clone(),
+        sockets: command.sockets.clone(),
         network: command.network,
         env_facts: command
             .env
@@ -130,6 +133,9 @@ fn fingerprint(launch: &Launch, command: &Command, artefact: &Artefact) -> Diges
     let paths = |paths: &[PathBuf]| -> String { format!("{paths:?}") };
     fields.push(paths(&command.read));
     fields.push(paths(&command.write));
+    if let Some(sockets) = &command.sockets {
+        fields.push(format!("unix sockets {sockets:?}"));
+    }
     fields.push(format!("{:?}", command.env));
     fields.push(format!("{:?}", launch.args));
     Digest::of_fields("exec.run/1", fields)
