@@ -10,6 +10,7 @@ use crate::clean;
 use crate::config;
 use crate::decision::{Decision, Permit};
 use crate::digest::Digest;
+use crate::disk;
 use crate::disk::program::Artefact;
 use crate::grant::{Launch, Network};
 use crate::request::{Agent, EnvFacts, Pin, ProgramFacts, RunCommand};
@@ -58,6 +59,7 @@ pub(crate) fn prepare(line: &Line, command: &Command) -> Result<PreparedCommand,
         &format!("run/{}", artefact.program.display()),
     )
     .map_err(|error| StartError::Path(format!("private folders: {error}")))?;
+    let command = &resolved(line, command)?;
     let wanted = wanted(line, command, &artefact);
     let (grant, wishes) = terms::terms(ground, &wanted, &private);
     let launch = Launch {
@@ -91,6 +93,27 @@ pub(crate) fn prepare(line: &Line, command: &Command) -> Result<PreparedCommand,
         action,
         warnings,
         private,
+    })
+}
+
+/// The command with every path as the file that it names: links are followed when it is judged, not
+/// when it runs.
+fn resolved(line: &Line, command: &Command) -> Result<Command, StartError> {
+    let (base, home) = (line.ground.base(), line.ground.home.as_deref());
+    let all = |paths: &[PathBuf]| {
+        let texts = paths.iter().map(|path| disk::path_text(path));
+        texts
+            .map(|text| {
+                let path = disk::resolve(&text, base, home);
+                path.map_err(|error| StartError::Path(format!("`{text}`: {error}")))
+            })
+            .collect::<Result<Vec<_>, _>>()
+    };
+    Ok(Command {
+        read: all(&command.read)?,
+        write: all(&command.write)?,
+        sockets: command.sockets.as_deref().map(all).transpose()?,
+        ..command.clone()
     })
 }
 

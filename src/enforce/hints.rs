@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn last_words_name_the_grant_that_is_lacking() {
         let id = ServerId::new(Source::User, "x");
-        let origin = Origin::of_file("f".into());
+        let origin = Origin::of_file(std::path::PathBuf::from("f"));
         let plain = ServerDefinition::new(id, origin, Text::plain("x"));
         let mut all = plain.clone();
         (all.network, all.sockets) = (Network::Whole, Some(Vec::new()));
