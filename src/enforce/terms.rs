@@ -33,6 +33,7 @@ pub(crate) fn terms(ground: &Ground, wanted: &Wanted, private: &Private) -> (Gra
     let grant = Grant {
         home: ground.home.clone(),
         protect: (write.iter())
+            .filter(|root| !root.is_file())
             .flat_map(|root| protected(root, ground.home.as_deref()))
             .filter(|entry| !wanted.write.contains(entry))
             .collect(),
