@@ -49,67 +49,16 @@ pub(crate) struct RunArgs {
 pub(crate) async fn run(args: RunArgs) -> Outcome {
     let workspace = out::workspace()?;
     let withheld = withheld(&args);
-    let network = if args.network {
-        Network::Whole
-    } else {
-        Network::None
-    };
-    let (program, rest) = match args.command.split_first() {
-        Some((program, rest)) => (program.clone(), rest.to_vec()),
-        None => return Ok(Exit::Usage),
-    };
     if args.mcp {
-        let name = program.rsplit('/').next().unwrap_or(&program).to_owned();
-        let text = |path: PathBuf| path.to_string_lossy().into_owned();
-        let mut spec = ServerSpec::stdio(name, program).network(network);
-        spec = rest.into_iter().fold(spec, ServerSpec::arg);
-        spec = args
-            .read
-            .into_iter()
-            .map(text)
-            .fold(spec, ServerSpec::read_path);
-        spec = args
-            .write
-            .into_iter()
-            .map(text)
-            .fold(spec, ServerSpec::write_path);
-        spec = args
-            .socket
-            .into_iter()
-            .map(text)
-            .fold(spec, ServerSpec::socket);
-        if args.sockets {
-            spec = spec.own_sockets();
-        }
-        for name in args.env {
-            if let Ok(value) = std::env::var(&name) {
-                spec = spec.env(name, value);
-            }
-        }
+        let Some(spec) = server(args) else {
+            return Ok(Exit::Usage);
+        };
         workspace.serve_one(spec).await?;
         return Ok(Exit::Done);
     }
-    let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
-    let mut spec = CommandSpec::new(program).args(rest).network(network);
-    spec = args
-        .read
-        .into_iter()
-        .map(absolute)
-        .fold(spec, CommandSpec::read_path);
-    spec = args
-        .write
-        .into_iter()
-        .map(absolute)
-        .fold(spec, CommandSpec::write_path);
-    spec = args
-        .socket
-        .into_iter()
-        .map(absolute)
-        .fold(spec, CommandSpec::socket);
-    if args.sockets {
-        spec = spec.own_sockets();
-    }
-    spec = args.env.into_iter().fold(spec, CommandSpec::pass_env);
+    let Some(mut spec) = command(args) else {
+        return Ok(Exit::Usage);
+    };
     if std::io::stdin().is_terminal() {
         spec = spec.on_terminal();
     }
@@ -122,6 +71,51 @@ pub(crate) async fn run(args: RunArgs) -> Outcome {
     let code = exit.code.or_else(|| exit.signal.map(|signal| 128 + signal));
     let code = code.and_then(|code| u8::try_from(code).ok());
     Ok(code.map_or(Exit::Failed, Exit::Code))
+}
+
+fn network(args: &RunArgs) -> Network {
+    if args.network {
+        Network::Whole
+    } else {
+        Network::None
+    }
+}
+
+/// The command line as one server.
+fn server(args: RunArgs) -> Option<ServerSpec> {
+    let network = network(&args);
+    let (program, rest) = args.command.split_first()?;
+    let name = program.rsplit('/').next().unwrap_or(program).to_owned();
+    let text = |path: PathBuf| path.to_string_lossy().into_owned();
+    let mut spec = ServerSpec::stdio(name, program).network(network);
+    spec = rest.iter().cloned().fold(spec, ServerSpec::arg);
+    spec = (args.read.into_iter().map(text)).fold(spec, ServerSpec::read_path);
+    spec = (args.write.into_iter().map(text)).fold(spec, ServerSpec::write_path);
+    spec = (args.socket.into_iter().map(text)).fold(spec, ServerSpec::socket);
+    if args.sockets {
+        spec = spec.own_sockets();
+    }
+    for name in args.env {
+        if let Ok(value) = std::env::var(&name) {
+            spec = spec.env(name, value);
+        }
+    }
+    Some(spec)
+}
+
+/// The command line as one command.
+fn command(args: RunArgs) -> Option<CommandSpec> {
+    let network = network(&args);
+    let (program, rest) = args.command.split_first()?;
+    let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+    let mut spec = CommandSpec::new(program).args(rest).network(network);
+    spec = (args.read.into_iter().map(absolute)).fold(spec, CommandSpec::read_path);
+    spec = (args.write.into_iter().map(absolute)).fold(spec, CommandSpec::write_path);
+    spec = (args.socket.into_iter().map(absolute)).fold(spec, CommandSpec::socket);
+    if args.sockets {
+        spec = spec.own_sockets();
+    }
+    Some(args.env.into_iter().fold(spec, CommandSpec::pass_env))
 }
 
 /// What a command that failed may have lacked, and how it is granted. The sandbox cannot tell what it

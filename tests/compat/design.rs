@@ -80,14 +80,7 @@ fn one_socket_of_the_machine() {
         let stage = Stage::new(user, found);
         let listen = |name: &str| {
             let listener = UnixListener::bind(stage.home.join(name)).unwrap();
-            thread::spawn(move || {
-                for caller in listener.incoming() {
-                    let mut caller = caller.unwrap();
-                    let mut said = [0; 5];
-                    caller.read_exact(&mut said).unwrap();
-                    caller.write_all(&said).unwrap();
-                }
-            });
+            thread::spawn(move || echo(&listener));
         };
         listen("granted.sock");
         listen("other.sock");
@@ -112,6 +105,15 @@ python3 c.py";
             format!("granted {refused}\nother {refused}\n"),
             "{user:?}"
         );
+    }
+}
+
+fn echo(listener: &UnixListener) {
+    for caller in listener.incoming() {
+        let mut caller = caller.unwrap();
+        let mut said = [0; 5];
+        caller.read_exact(&mut said).unwrap();
+        caller.write_all(&said).unwrap();
     }
 }
 

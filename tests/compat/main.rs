@@ -1,7 +1,8 @@
 //! A guard that people keep on: ordinary programs do their work in `creance run`, as this user and,
 //! where this is root, as uid 1000 too. What fails by design says which grant would allow it.
 //! A line whose program is not there prints that it was skipped and why.
-#![cfg(all(test, target_os = "linux"))]
+#![cfg(test)]
+#![cfg(target_os = "linux")]
 #![expect(
     clippy::disallowed_methods,
     reason = "tests start programs: the product itself and what it confines"
