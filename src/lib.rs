@@ -112,8 +112,8 @@ pub mod helper {
 pub use audit::{
     AuditError, AuditSink, Checkpoint, CheckpointError, DeniedBy, Event, EventKind, Fault,
     FaultKind, Filter, Head, HeadError, Loss, LossKind, NoOutcome, Outcome, OutcomeKind, Paint,
-    Picker, Receipt, Record, Report, Scope, Shape, StartKey, StartKeyError, Stats, Tally, Usage, Verifier,
-    verify,
+    Picker, Receipt, Record, Report, Scope, Shape, StartKey, StartKeyError, Stats, Tally, Usage,
+    Verifier, verify,
 };
 pub use decision::{Decision, Denial, DenialKind, Permit};
 pub use digest::{Digest, DigestBuilder, DigestError, PublicKey, Signature, SignatureError};

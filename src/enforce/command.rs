@@ -10,6 +10,7 @@ use crate::clean;
 use crate::config;
 use crate::decision::{Decision, Permit};
 use crate::digest::Digest;
+use crate::disk;
 use crate::disk::program::Artefact;
 use crate::grant::{Launch, Network};
 use crate::request::{Agent, EnvFacts, Pin, ProgramFacts, RunCommand};
@@ -30,6 +31,8 @@ pub(crate) struct Command {
     pub(crate) args: Vec<String>,
     pub(crate) read: Vec<PathBuf>,
     pub(crate) write: Vec<PathBuf>,
+    /// `None`: no Unix sockets; else those that it makes itself and these.
+    pub(crate) sockets: Option<Vec<PathBuf>>,
     pub(crate) network: Network,
     /// Variables of the user's environment that it gets beside the short list.
     pub(crate) env: Vec<String>,
@@ -56,6 +59,7 @@ pub(crate) fn prepare(line: &Line, command: &Command) -> Result<PreparedCommand,
         &format!("run/{}", artefact.program.display()),
     )
     .map_err(|error| StartError::Path(format!("private folders: {error}")))?;
+    let command = &resolved(line, command)?;
     let wanted = wanted(line, command, &artefact);
     let (grant, wishes) = terms::terms(ground, &wanted, &private);
     let launch = Launch {
@@ -92,6 +96,27 @@ pub(crate) fn prepare(line: &Line, command: &Command) -> Result<PreparedCommand,
     })
 }
 
+/// The command with every path as the file that it names: links are followed when it is judged, not
+/// when it runs.
+fn resolved(line: &Line, command: &Command) -> Result<Command, StartError> {
+    let (base, home) = (line.ground.base(), line.ground.home.as_deref());
+    let all = |paths: &[PathBuf]| {
+        let texts = paths.iter().map(|path| disk::path_text(path));
+        texts
+            .map(|text| {
+                let path = disk::resolve(&text, base, home);
+                path.map_err(|error| StartError::Path(format!("`{text}`: {error}")))
+            })
+            .collect::<Result<Vec<_>, _>>()
+    };
+    Ok(Command {
+        read: all(&command.read)?,
+        write: all(&command.write)?,
+        sockets: command.sockets.as_deref().map(all).transpose()?,
+        ..command.clone()
+    })
+}
+
 fn wanted(line: &Line, command: &Command, artefact: &Artefact) -> Wanted {
     let ground = &line.ground;
     let mut read = command.read.clone();
@@ -105,6 +130,7 @@ fn wanted(line: &Line, command: &Command, artefact: &Artefact) -> Wanted {
     Wanted {
         read,
         write: command.write.clone(),
+        sockets: command.sockets.clone(),
         network: command.network,
         env_facts: command
             .env
@@ -130,6 +156,9 @@ fn fingerprint(launch: &Launch, command: &Command, artefact: &Artefact) -> Diges
     let paths = |paths: &[PathBuf]| -> String { format!("{paths:?}") };
     fields.push(paths(&command.read));
     fields.push(paths(&command.write));
+    if let Some(sockets) = &command.sockets {
+        fields.push(format!("unix sockets {sockets:?}"));
+    }
     fields.push(format!("{:?}", command.env));
     fields.push(format!("{:?}", launch.args));
     Digest::of_fields("exec.run/1", fields)

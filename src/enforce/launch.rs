@@ -21,6 +21,7 @@ use crate::transport::{
 };
 
 use super::arguments;
+use super::hints;
 use super::line::Line;
 use super::prepare::{Prepared, agreed, prepare};
 use super::present;
@@ -51,6 +52,8 @@ pub(crate) enum StartError {
         error: UpstreamError,
         /// The last lines of its standard error.
         stderr: String,
+        /// The grant that it may lack.
+        hint: Option<&'static str>,
     },
 }
 
@@ -63,8 +66,20 @@ impl fmt::Display for StartError {
             Self::Path(text) | Self::Changed(text) => f.write_str(text),
             Self::Plan(error) => error.fmt(f),
             Self::Spawn(error) => error.fmt(f),
-            Self::Handshake { error, stderr } if stderr.is_empty() => error.fmt(f),
-            Self::Handshake { error, stderr } => write!(f, "{error}; its last words:\n{stderr}"),
+            Self::Handshake {
+                error,
+                stderr,
+                hint,
+            } => {
+                error.fmt(f)?;
+                if let Some(hint) = hint {
+                    write!(f, "; perhaps: {hint}")?;
+                }
+                if stderr.is_empty() {
+                    return Ok(());
+                }
+                write!(f, "; its last words:\n{stderr}")
+            }
         }
     }
 }
@@ -84,6 +99,7 @@ impl From<tools::ReviewError> for StartError {
             tools::ReviewError::Upstream(error) => Self::Handshake {
                 error,
                 stderr: String::new(),
+                hint: None,
             },
         }
     }
@@ -158,7 +174,7 @@ pub(crate) async fn open(
             let stderr = server.upstream.stderr_tail();
             let exit = server.shutdown().await.map(|exit| exit.to_string());
             failed(line, definition, exit)?;
-            Err(StartError::Handshake { error, stderr })
+            Err(unusable(line, definition, (error, stderr)))
         }
     }
 }
@@ -174,6 +190,19 @@ pub(crate) fn denied_now(
     let run = line.run();
     line.point
         .denied(line.asking(agent, &run), &prepared.action)
+}
+
+fn unusable(
+    line: &Line,
+    definition: &ServerDefinition,
+    (error, stderr): (UpstreamError, String),
+) -> StartError {
+    let words = format!("{stderr}\n{error}");
+    StartError::Handshake {
+        hint: hints::hint(definition, line.ground.home.as_deref(), &words),
+        error,
+        stderr,
+    }
 }
 
 /// Puts on record that a started server was of no use.
@@ -278,7 +307,7 @@ async fn connect(
         let stderr = upstream.stderr_tail();
         let exit = end(&confined).await;
         failed(line, definition, exit)?;
-        return Err(StartError::Handshake { error, stderr });
+        return Err(unusable(line, definition, (error, stderr)));
     }
     let server = Server {
         definition: definition.clone(),

@@ -4,6 +4,7 @@ pub(crate) mod arguments;
 pub(crate) mod call;
 mod code;
 pub(crate) mod command;
+pub(crate) mod hints;
 pub(crate) mod launch;
 mod line;
 pub(crate) mod prepare;
