@@ -55,4 +55,14 @@ impl Decider {
 }
 
 pub use crate::protocol::bench::round_trip;
+/// The escape suite without a sandbox.
+///
+/// # Errors
+/// When its folders cannot be made.
+pub fn escape_control(
+    tell: &mut dyn FnMut(&crate::EscapeResult),
+) -> Result<crate::SelfTest, String> {
+    crate::sandbox::control(tell)
+}
+
 pub use crate::sandbox::door::{Running, start, start_here};

@@ -112,13 +112,14 @@ pub mod helper {
 
 pub use address::{HostError, HostName};
 pub use audit::{
-    AuditError, AuditSink, Event, EventKind, Fault, FaultKind, Filter, Head, HeadError, Loss,
-    LossKind, NoOutcome, Outcome, OutcomeKind, Paint, Receipt, Record, Report, Shape, Verifier,
-    verify,
+    AuditError, AuditSink, Checkpoint, CheckpointError, DeniedBy, Event, EventKind, Fault,
+    FaultKind, Filter, Head, HeadError, Loss, LossKind, NoOutcome, Outcome, OutcomeKind, Paint,
+    Picker, Receipt, Record, Report, Scope, Shape, StartKey, StartKeyError, Stats, Tally, Usage,
+    Verifier, verify,
 };
 pub use decision::{Decision, Denial, DenialKind, Permit};
-pub use digest::{Digest, DigestBuilder, DigestError};
-pub use disk::{AuditLog, Durability, FileLedger};
+pub use digest::{Digest, DigestBuilder, DigestError, PublicKey, Signature, SignatureError};
+pub use disk::{AuditLog, Check, Durability, FileLedger, Follow, Rotation};
 pub use grant::{
     Confinement, Environment, FileStamp, Grant, Guarantee, Launch, Level, Limits, Network, Place,
     guarded,
@@ -129,18 +130,21 @@ pub use policy::{
 };
 pub use request::{
     Act, Action, Agent, Answer, Approver, ArgPath, Asked, Because, CallTool, Channel, Confinee,
-    ConnectHost, DenyAll, Detail, Entry, EnvFacts, GetPrompt, HostRule, HostRuleError, Key, Layer,
-    Ledger, LedgerError, MemoryLedger, NetworkWish, PathFacts, Pin, PinKind, PinRecord, Places,
-    Principal, ProgramFacts, Project, Query, Question, ReadResource, Reply, ReviewTools, Risk,
-    Role, Run, RunCommand, RunnerKind, ServerFacts, ServerId, Source, StartServer, ToolClaims,
-    ToolFacts, Transport, Trigger, Wish,
+    ConnectHost, DenyAll, Detail, Entry, EnvFacts, GetPrompt, Holding, HostRule, HostRuleError,
+    Key, Layer, Ledger, LedgerError, MemoryLedger, NetworkWish, PathFacts, Pin, PinKind, PinRecord,
+    Places, Principal, ProgramFacts, Project, Query, Question, ReadResource, Reply, ReviewTools,
+    Risk, Role, Run, RunCommand, RunnerKind, ServerFacts, ServerId, Source, StartServer,
+    ToolClaims, ToolFacts, Transport, Trigger, Wish,
 };
 pub use runner::{
-    CommandExit, CommandSpec, Effect, Error, ErrorKind, Forecast, Policies, PolicyNotice, Runner,
-    RunningServer, ServerReport, ServerSpec, Session, ToolReply, ToolSummary, Workspace,
+    CommandExit, CommandSpec, Effect, Error, ErrorKind, Forecast, Policies, PolicyNotice, Reach,
+    Runner, RunningServer, ServerReport, ServerSpec, Session, ToolReply, ToolSummary, Workspace,
     WorkspaceOptions,
 };
-pub use sandbox::{BackendReport, DoctorReport, Exit, examine};
+pub use sandbox::{
+    BackendReport, DoctorReport, EscapeResult, EscapeVerdict, Exit, MachineFacts, SelfTest,
+    examine, self_test,
+};
 pub use terminal::{
     ApprovalError, ApprovalSocket, Broker, Colour, Line, Outcome as ApprovalOutcome, Prompt, Tone,
     Waiting, render, scan as scan_questions, send as send_answer, stdout_width, wrap_untrusted,

@@ -1,13 +1,14 @@
-//! Links events into a chain of lines, and the notes that a writer leaves where the chain would
+//! Links events into a chain of lines, each with its code, and the notes that a writer leaves where the chain would
 //! not hold by itself: a torn line that was closed off, a log that was removed, replaced or cut.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::digest::Digest;
+use crate::digest::{Digest, Running};
 
 use super::event::{Event, EventKind};
 use super::json::write_line;
+use super::keys::{KeyState, RecordKey};
 use super::record::{Head, VERSION};
 
 /// A record on its way into the log.
@@ -16,27 +17,83 @@ struct Line<'a> {
     v: u64,
     seq: u64,
     prev: Digest,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<Digest>,
     #[serde(flatten)]
     event: &'a Event,
 }
 
-/// Adds one event to a buffer as the line after `head`, with its line end; gives the new head.
-pub(crate) fn link(buffer: &mut Vec<u8>, head: Head, event: &Event) -> Result<Head, String> {
+/// What stands before and after the code of a record, which is the last member of its line.
+const CODE: (&[u8], &[u8]) = (b",\"mac\":\"", b"\"}");
+
+/// Adds one event to a buffer as the line after `head`, with its line end; gives the new head. The
+/// keys go on by one record, so a failed write wants a copy of them from before.
+pub(crate) fn link(
+    buffer: &mut Vec<u8>,
+    head: Head,
+    event: &Event,
+    keys: Option<&mut KeyState>,
+) -> Result<Head, String> {
     let seq = head
         .seq
         .checked_add(1)
         .ok_or("the last record has the highest number there is")?;
+    let state = match &keys {
+        Some(keys) => {
+            let state = KeyState::clone(keys).forward(head);
+            Some(state.ok_or("the keys of the log are those of later records")?)
+        }
+        None => None,
+    };
     let line = Line {
         v: VERSION,
         seq,
         prev: head.digest,
+        key: state.as_ref().filter(|keys| keys.is_new()).map(|k| k.id),
         event,
     };
     let start = buffer.len();
     write_line(buffer, &line).map_err(|error| error.to_string())?;
-    let digest = Digest::of(buffer.get(start..).unwrap_or_default());
+    let digest = seal(buffer, start, state.as_ref().map(|keys| &keys.key));
     buffer.push(b'\n');
-    Ok(Head { seq, digest })
+    let head = Head { seq, digest };
+    if let (Some(keys), Some(state)) = (keys, state) {
+        *keys = KeyState {
+            head,
+            rotated: false,
+            key: state.key.next(),
+            ..state
+        };
+    }
+    Ok(head)
+}
+
+/// Puts the code into the line that starts at `start`; gives the digest of the whole line.
+fn seal(buffer: &mut Vec<u8>, start: usize, key: Option<&RecordKey>) -> Digest {
+    let mut digest = Running::default();
+    let Some(key) = key else {
+        digest.add(buffer.get(start..).unwrap_or_default());
+        return digest.now();
+    };
+    // Without the closing brace, which comes after the code.
+    buffer.pop();
+    digest.add(buffer.get(start..).unwrap_or_default());
+    let code = key.code(digest.now()).to_string();
+    let body = buffer.len();
+    buffer.extend_from_slice(CODE.0);
+    buffer.extend_from_slice(code.as_bytes());
+    buffer.extend_from_slice(CODE.1);
+    digest.add(buffer.get(body..).unwrap_or_default());
+    digest.now()
+}
+
+/// The digest that the code of a line was made of, and the code, when it has one.
+pub(super) fn unseal(line: &[u8]) -> Option<(Digest, Digest)> {
+    let rest = line.strip_suffix(CODE.1)?;
+    let (rest, code) = rest.split_at_checked(rest.len().checked_sub(64)?)?;
+    let body = rest.strip_suffix(CODE.0)?;
+    let code = std::str::from_utf8(code).ok()?.parse().ok()?;
+    Some((Digest::of(body), code))
 }
 
 /// A note of a loss that a writer found, and what the check needs to believe it.
@@ -48,6 +105,19 @@ pub(crate) enum Mend {
     Continued(Continued),
     /// Records before this one may not have reached the disk.
     SyncFailed(String),
+    /// Older files of the log were deleted, as the settings say.
+    Pruned(Pruned),
+    /// A checkpoint could not be put where it should be.
+    CheckpointNotKept(String),
+}
+
+/// See [`Mend::Pruned`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Pruned {
+    /// The last record that is not kept.
+    pub(crate) through: Head,
+    /// The names of the files.
+    pub(crate) files: Vec<String>,
 }
 
 /// See [`Mend::TornLine`].
@@ -66,12 +136,22 @@ pub(crate) struct Continued {
     pub(crate) after: Head,
     /// What was found.
     pub(crate) why: String,
+    /// A line above that is not whole, which is closed off at the same time: its own note could not
+    /// come first, as the keys of the numbers up to `after` are erased.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) torn: Option<TornLine>,
 }
 
 impl Mend {
     pub(crate) const TORN_LINE: &'static str = "torn-line-closed";
     pub(crate) const CONTINUED: &'static str = "log-continued";
     pub(crate) const SYNC_FAILED: &'static str = "sync-failed";
+    const NOT_KEPT: &'static str = "checkpoint-not-kept";
+    pub(crate) const PRUNED: &'static str = "log-pruned";
+    /// The last record under some keys, which names the next ones.
+    pub(crate) const KEYS_RENEWED: &'static str = "keys-renewed";
+    /// Why a file goes on from another one that was full or old.
+    pub(crate) const ROTATED: &'static str = "rotated";
 
     /// Adds the note to a buffer; `at` lends its time and run. `head` is the line before.
     pub(crate) fn link(
@@ -79,18 +159,21 @@ impl Mend {
         buffer: &mut Vec<u8>,
         head: Head,
         at: &Event,
+        keys: Option<&mut KeyState>,
     ) -> Result<Head, String> {
         let (name, details) = match self {
             Self::TornLine(torn) => (Self::TORN_LINE, to_value(torn)),
             Self::Continued(continued) => (Self::CONTINUED, to_value(continued)),
             Self::SyncFailed(cause) => (Self::SYNC_FAILED, json!({ "cause": cause })),
+            Self::Pruned(pruned) => (Self::PRUNED, to_value(pruned)),
+            Self::CheckpointNotKept(cause) => (Self::NOT_KEPT, json!({ "cause": cause })),
         };
         let head = match self {
             Self::Continued(continued) => Head {
                 seq: continued.after.seq.max(head.seq),
                 ..head
             },
-            Self::TornLine(_) | Self::SyncFailed(_) => head,
+            _ => head,
         };
         let event = Event {
             at_ms: at.at_ms,
@@ -100,7 +183,7 @@ impl Mend {
                 details,
             },
         };
-        link(buffer, head, &event)
+        link(buffer, head, &event, keys)
     }
 }
 

@@ -26,9 +26,16 @@ pub struct Record {
     pub seq: u64,
     /// SHA-256 of the line before, without its line end; of no bytes for the first line.
     pub prev: Digest,
+    /// Of the first record under new keys: what they are known by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<Digest>,
     /// What happened.
     #[serde(flatten)]
     pub event: Event,
+    /// The code made of the line before it with this record's own key, which is erased; none in
+    /// logs of versions before 0.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mac: Option<Digest>,
 }
 
 /// What a log's last line is known by. Note it elsewhere to find out later that the end of the log
@@ -92,6 +99,8 @@ pub(crate) struct Envelope {
     pub(crate) at_ms: i64,
     pub(crate) run: String,
     pub(crate) event: String,
+    #[serde(default)]
+    pub(crate) key: Option<Digest>,
     #[serde(default)]
     pub(crate) outcome: Option<OutcomeKind>,
     #[serde(default)]

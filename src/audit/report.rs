@@ -12,10 +12,24 @@ use super::record::Head;
 pub struct Report {
     /// Whether no fault was found.
     pub ok: bool,
+    /// Whether no records are known to be missing, though that is on record.
+    pub complete: bool,
+    /// Files read, where it was said that there are several.
+    pub files: u64,
     /// Lines read.
     pub lines: u64,
     /// Records among them.
     pub records: u64,
+    /// Records among them whose code is the one that their key makes.
+    pub proven: u64,
+    /// Whether the key file, or a head that was noted elsewhere, shows that nothing was cut off.
+    pub end_proven: bool,
+    /// Whether there is a key file.
+    #[serde(skip)]
+    pub(super) key_file: bool,
+    /// The head of an earlier file that was moved away when it was full.
+    #[serde(skip)]
+    pub(super) rotated: Option<Head>,
     /// The last record. Note it elsewhere: the chain alone cannot tell that the end was cut off.
     pub head: Head,
     /// The head of an earlier file that this one continues.
@@ -37,11 +51,36 @@ pub struct Report {
 impl Report {
     /// How many findings of a kind are listed.
     pub const LISTED_MAX: usize = 1000;
+
+    /// Of a log of which nothing was read yet.
+    pub(super) fn new() -> Self {
+        Self {
+            ok: true,
+            complete: true,
+            files: 0,
+            lines: 0,
+            records: 0,
+            proven: 0,
+            end_proven: false,
+            key_file: false,
+            rotated: None,
+            head: Head::empty(),
+            continues: None,
+            faults: Vec::new(),
+            losses: Vec::new(),
+            no_outcome: Vec::new(),
+            unlisted: 0,
+            clock_set_back: 0,
+        }
+    }
 }
 
 /// A place where the chain does not hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fault {
+    /// The file, where the log has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// The line, from 1.
     pub line: u64,
     /// The number of its record, when it can be read.
@@ -89,11 +128,35 @@ pub enum FaultKind {
     },
     /// The record is not the one that was noted elsewhere.
     NotAsNoted,
+    /// Its code is not the one that its key makes: it was written or changed by somebody who did not
+    /// have the key at its time.
+    WrongCode,
+    /// It has no code, though keys were in use.
+    NoCode,
+    /// Other keys are used from here on, and the ones before do not name them.
+    KeysChanged,
+    /// The key file does not go with the records.
+    KeyFile,
+    /// There is no key file where the log is written.
+    NoKeyFile,
+    /// Full files were removed, and not by Creance.
+    FilesMissing {
+        /// The number of the last record that is not there.
+        through: u64,
+    },
+    /// A checkpoint is not signed by who should.
+    Checkpoint {
+        /// What is wrong with it.
+        why: String,
+    },
 }
 
 /// A loss that a writer noticed and noted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Loss {
+    /// The file, where the log has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// The line, from 1.
     pub line: u64,
     /// What was lost.
@@ -132,6 +195,9 @@ pub enum LossKind {
 /// An allowed effect whose outcome is not on record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NoOutcome {
+    /// The file, where the log has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// The line of the decision, from 1.
     pub line: u64,
     /// Its number.
@@ -167,6 +233,26 @@ impl fmt::Display for FaultKind {
                 write!(f, "the log ends before record {noted}, which was noted")
             }
             Self::NotAsNoted => f.write_str("not the record that was noted"),
+            Self::WrongCode => f.write_str(
+                "its code is not the one of its key: written or changed by somebody without that key",
+            ),
+            Self::NoCode => f.write_str("it has no code, though keys were in use"),
+            Self::KeysChanged => f.write_str(
+                "other keys are used from here on, and the ones before do not name them: the key \
+                 file was removed or put back, and what stood before here may have been cut",
+            ),
+            Self::KeyFile => f.write_str(
+                "the key file does not go with the records: it was put back or made up, or the log \
+                 was cut off",
+            ),
+            Self::NoKeyFile => {
+                f.write_str("there is no key file: the end of the log may have been cut off")
+            }
+            Self::FilesMissing { through } => write!(
+                f,
+                "files with the records up to {through} were removed, and not as the settings say"
+            ),
+            Self::Checkpoint { why } => write!(f, "a checkpoint is not believed: {}", visible(why)),
         }
     }
 }
@@ -192,21 +278,29 @@ impl fmt::Display for LossKind {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for Fault { line, seq, kind } in &self.faults {
+        for Fault {
+            file,
+            line,
+            seq,
+            kind,
+        } in &self.faults
+        {
+            let at = at(file.as_deref(), *line);
             match seq {
-                Some(seq) => writeln!(f, "line {line} (record {seq}): {kind}")?,
-                None => writeln!(f, "line {line}: {kind}")?,
+                Some(seq) => writeln!(f, "{at} (record {seq}): {kind}")?,
+                None => writeln!(f, "{at}: {kind}")?,
             }
         }
-        for Loss { line, kind } in &self.losses {
-            writeln!(f, "line {line}: loss on record: {kind}")?;
+        for Loss { file, line, kind } in &self.losses {
+            let at = at(file.as_deref(), *line);
+            writeln!(f, "{at}: loss on record: {kind}")?;
         }
         for open in &self.no_outcome {
             let ended = if open.run_ended { " (run ended)" } else { "" };
             writeln!(
                 f,
-                "line {} (record {}): {}: no outcome recorded{ended}",
-                open.line,
+                "{} (record {}): {}: no outcome recorded{ended}",
+                at(open.file.as_deref(), open.line),
                 open.seq,
                 visible(&open.action)
             )?;
@@ -220,7 +314,30 @@ impl fmt::Display for Report {
         if let Some(before) = self.continues {
             writeln!(f, "continues an earlier file whose head is {before}")?;
         }
-        let verdict = if self.ok { "verified" } else { "NOT verified" };
-        write!(f, "{verdict}: {} records, head {}", self.records, self.head)
+        let verdict = match (self.ok, self.complete) {
+            (false, _) => "NOT verified",
+            (true, false) => "verified, but records are MISSING",
+            (true, true) => "verified",
+        };
+        write!(
+            f,
+            "{verdict}: {} records, {} proven by keys, {}; head {}",
+            self.records,
+            self.proven,
+            if self.end_proven {
+                "nothing cut off"
+            } else {
+                "end not proven"
+            },
+            self.head
+        )
+    }
+}
+
+/// `line 7`, `audit.jsonl:7`; what is wrong with a file that has no line is wrong with the log.
+fn at(file: Option<&str>, line: u64) -> String {
+    match file {
+        Some(file) => format!("{}:{line}", visible(file)),
+        None => format!("line {line}"),
     }
 }

@@ -157,7 +157,7 @@ fn because_text(because: &Because) -> String {
     )
 }
 
-fn word(value: &impl serde::Serialize) -> String {
+pub(super) fn word(value: &impl serde::Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(Value::String(word)) => word,
         _ => String::new(),
@@ -166,7 +166,7 @@ fn word(value: &impl serde::Serialize) -> String {
 
 /// A time in UTC, to the millisecond. A time before 1970 or after 9999 (a hostile record) is shown
 /// as it stands.
-fn time(at_ms: i64) -> String {
+pub(super) fn time(at_ms: i64) -> String {
     let readable = u64::try_from(at_ms)
         .ok()
         .filter(|ms| *ms <= 253_402_300_799_999);

@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use super::exit::{Exit, Outcome};
-use super::{approve, audit, config, demo, doctor, dry_run, log, out, policy, run, serve, server};
+use super::{
+    answers, approve, audit, config, demo, doctor, dry_run, log, out, policy, run, serve, server,
+};
 
 /// Lets an AI agent fly on a line: MCP servers and commands run in an OS sandbox, every decision
 /// about them goes to a Cedar policy store, and everything is on record.
@@ -31,6 +33,9 @@ enum Command {
     Run(run::RunArgs),
     /// Answer waiting questions
     Approve(approve::ApproveArgs),
+    /// List lasting answers, take them back, make policies of them
+    #[command(subcommand)]
+    Answers(answers::AnswersCommand),
     /// List, add, remove, trust and forget servers
     #[command(subcommand)]
     Server(server::ServerCommand),
@@ -96,6 +101,7 @@ async fn command(command: Command) -> Outcome {
             let workspace = creance::Workspace::open()?;
             Ok(Exit::Code(approve::run(args, workspace.sockets()).await))
         }
+        Command::Answers(command) => answers::run(&command),
         Command::Server(command) => server::run(command).await,
         Command::Policy(command) => policy::run(command),
         Command::DryRun(args) => dry_run::run(args).await,

@@ -1,5 +1,6 @@
 //! The command line: one file per command. Sees only the public API.
 
+mod answers;
 mod approve;
 mod args;
 mod audit;

@@ -33,9 +33,15 @@ pub(crate) struct RunArgs {
     /// A folder or file that it may read beside the project
     #[arg(long, value_name = "PATH")]
     read: Vec<PathBuf>,
-    /// A folder or file that it may write beside the project
+    /// A folder or file that it may write beside the project; a guarded one in it (`.git/config`) is asked about
     #[arg(long, value_name = "PATH")]
     write: Vec<PathBuf>,
+    /// Let it make Unix sockets; it can then also reach those in folders that it reads
+    #[arg(long)]
+    sockets: bool,
+    /// A Unix socket of this machine that it may use
+    #[arg(long, value_name = "PATH")]
+    socket: Vec<PathBuf>,
     /// A variable of your environment that it gets
     #[arg(long, value_name = "NAME")]
     env: Vec<String>,
@@ -46,58 +52,93 @@ pub(crate) struct RunArgs {
 
 pub(crate) async fn run(args: RunArgs) -> Outcome {
     let workspace = out::workspace()?;
-    let network = if args.network {
-        Network::Whole
-    } else {
-        Network::None
-    };
-    let (program, rest) = match args.command.split_first() {
-        Some((program, rest)) => (program.clone(), rest.to_vec()),
-        None => return Ok(Exit::Usage),
-    };
+    let withheld = withheld(&args);
     if args.mcp {
-        let text = |path: PathBuf| path.to_string_lossy().into_owned();
-        let mut spec = ServerSpec::of_command(program, rest).network(network);
-        spec = args.host.into_iter().fold(spec, ServerSpec::host);
-        spec = args
-            .read
-            .into_iter()
-            .map(text)
-            .fold(spec, ServerSpec::read_path);
-        spec = args
-            .write
-            .into_iter()
-            .map(text)
-            .fold(spec, ServerSpec::write_path);
-        for name in args.env {
-            if let Ok(value) = std::env::var(&name) {
-                spec = spec.env(name, value);
-            }
-        }
+        let Some(spec) = server(args) else {
+            return Ok(Exit::Usage);
+        };
         workspace.serve_one(spec).await?;
         return Ok(Exit::Done);
     }
-    let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
-    let mut spec = CommandSpec::new(program).args(rest).network(network);
-    spec = args.host.into_iter().fold(spec, CommandSpec::host);
-    spec = args
-        .read
-        .into_iter()
-        .map(absolute)
-        .fold(spec, CommandSpec::read_path);
-    spec = args
-        .write
-        .into_iter()
-        .map(absolute)
-        .fold(spec, CommandSpec::write_path);
-    spec = args.env.into_iter().fold(spec, CommandSpec::pass_env);
+    let Some(mut spec) = command(args) else {
+        return Ok(Exit::Usage);
+    };
     if std::io::stdin().is_terminal() {
         spec = spec.on_terminal();
     }
     let colour: Colour = Paint::for_stdout().colour;
     let session = workspace.session(Arc::new(Prompt::new(colour)), Trigger::Person)?;
     let exit = session.run(&spec).await?;
+    if exit.code.is_some_and(|code| code != 0) {
+        out::note(&withheld);
+    }
     let code = exit.code.or_else(|| exit.signal.map(|signal| 128 + signal));
     let code = code.and_then(|code| u8::try_from(code).ok());
     Ok(code.map_or(Exit::Failed, Exit::Code))
+}
+
+fn network(args: &RunArgs) -> Network {
+    if args.network {
+        Network::Whole
+    } else {
+        Network::None
+    }
+}
+
+/// The command line as one server.
+fn server(args: RunArgs) -> Option<ServerSpec> {
+    let network = network(&args);
+    let (program, rest) = args.command.split_first()?;
+    let text = |path: PathBuf| path.to_string_lossy().into_owned();
+    let mut spec = ServerSpec::of_command(program, rest.to_vec()).network(network);
+    spec = args.host.into_iter().fold(spec, ServerSpec::host);
+    spec = (args.read.into_iter().map(text)).fold(spec, ServerSpec::read_path);
+    spec = (args.write.into_iter().map(text)).fold(spec, ServerSpec::write_path);
+    spec = (args.socket.into_iter().map(text)).fold(spec, ServerSpec::socket);
+    if args.sockets {
+        spec = spec.own_sockets();
+    }
+    for name in args.env {
+        if let Ok(value) = std::env::var(&name) {
+            spec = spec.env(name, value);
+        }
+    }
+    Some(spec)
+}
+
+/// The command line as one command.
+fn command(args: RunArgs) -> Option<CommandSpec> {
+    let network = network(&args);
+    let (program, rest) = args.command.split_first()?;
+    let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+    let mut spec = CommandSpec::new(program).args(rest).network(network);
+    spec = args.host.into_iter().fold(spec, CommandSpec::host);
+    spec = (args.read.into_iter().map(absolute)).fold(spec, CommandSpec::read_path);
+    spec = (args.write.into_iter().map(absolute)).fold(spec, CommandSpec::write_path);
+    spec = (args.socket.into_iter().map(absolute)).fold(spec, CommandSpec::socket);
+    if args.sockets {
+        spec = spec.own_sockets();
+    }
+    Some(args.env.into_iter().fold(spec, CommandSpec::pass_env))
+}
+
+/// What a command that failed may have lacked, and how it is granted. The sandbox cannot tell what it
+/// refused: errors reach the program alone.
+fn withheld(args: &RunArgs) -> String {
+    let mut lacks = Vec::new();
+    match (args.network, args.host.is_empty()) {
+        (true, _) => {}
+        (false, true) => lacks.push("has no network (--host HOST, --network)"),
+        (false, false) => lacks.push("reaches the granted hosts alone (--host HOST)"),
+    }
+    lacks.push("writes in the project alone (--write PATH)");
+    lacks.push("sees nothing else of the home folder (--read PATH)");
+    if !args.sockets && args.socket.is_empty() {
+        lacks.push("makes no Unix sockets (--sockets)");
+    }
+    lacks.push("leaves .git/config, hooks and tool settings as they are (--write FILE asks)");
+    format!(
+        "it failed, perhaps because a command in the sandbox {}",
+        lacks.join(", ")
+    )
 }

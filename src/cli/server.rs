@@ -156,13 +156,10 @@ fn status(workspace: &Workspace, form: Form) -> Outcome {
             out::line(&format!("  not pinned: {why}"));
         }
     }
-    for entry in workspace.answers()? {
+    let answers = workspace.answers()?.len();
+    if answers > 0 {
         out::line(&format!(
-            "answer: {} for {} ({}), given by {}",
-            entry.answer.word(),
-            entry.scope,
-            entry.action,
-            entry.channel
+            "{answers} lasting answers: `creance answers list`"
         ));
     }
     Ok(Exit::Done)

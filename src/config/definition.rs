@@ -40,6 +40,8 @@ pub(crate) struct ServerDefinition {
     pub(crate) write_paths: Vec<Text>,
     /// Folders and files that become readable.
     pub(crate) read_paths: Vec<Text>,
+    /// Unix sockets: `None` none at all; else those it makes itself and these.
+    pub(crate) sockets: Option<Vec<Text>>,
     /// Time limit of one call, in milliseconds.
     pub(crate) timeout_ms: u64,
     /// Time limit of its start; `None` means the setting for all.
@@ -62,6 +64,7 @@ impl ServerDefinition {
             hosts: Vec::new(),
             write_paths: Vec::new(),
             read_paths: Vec::new(),
+            sockets: None,
             timeout_ms: TIMEOUT_MS,
             start_timeout_ms: None,
             enabled: true,
@@ -133,6 +136,10 @@ impl ServerDefinition {
             let sorted: BTreeSet<&String> = paths.iter().map(|path| &path.value).collect();
             digest.list(sorted);
         }
+        if let Some(sockets) = &self.sockets {
+            let sorted: BTreeSet<&String> = sockets.iter().map(|path| &path.value).collect();
+            digest.field("unix sockets").list(sorted);
+        }
         digest.finish()
     }
 
@@ -161,6 +168,10 @@ impl ServerDefinition {
         lines.extend(self.hosts.iter().map(|host| format!("host: {host}")));
         lines.extend(self.read_paths.iter().map(|path| line("reads", path)));
         lines.extend(self.write_paths.iter().map(|path| line("writes", path)));
+        if let Some(sockets) = &self.sockets {
+            lines.push("unix sockets: its own".to_owned());
+            lines.extend(sockets.iter().map(|path| line("unix socket", path)));
+        }
         lines.join("\n")
     }
 
@@ -177,6 +188,7 @@ impl ServerDefinition {
             .chain(&self.cwd)
             .chain(&self.write_paths)
             .chain(&self.read_paths)
+            .chain(self.sockets.iter().flatten())
     }
 }
 

@@ -21,6 +21,7 @@ pub(crate) const KEYS: &[&str] = &[
     "network",
     "writePaths",
     "readPaths",
+    "unixSockets",
     "timeoutMs",
     "startTimeoutMs",
     "enabled",
@@ -79,6 +80,7 @@ pub(super) fn server<'a>(
         find("network").map_or(Ok((Network::None, Vec::new())), |f| network(reader, f))?;
     server.write_paths = find("writePaths").map_or(Ok(Vec::new()), |f| values.paths(f))?;
     server.read_paths = find("readPaths").map_or(Ok(Vec::new()), |f| values.paths(f))?;
+    server.sockets = find("unixSockets").map_or(Ok(None), |f| values.sockets(f))?;
     if let Some(field) = find("timeoutMs") {
         server.timeout_ms = reader.milliseconds(field)?;
     }
@@ -187,6 +189,17 @@ impl<'a> Values<'a, '_> {
             .iter()
             .map(|item| self.path(item))
             .collect()
+    }
+
+    /// `true` is its own sockets, a list is others beside them.
+    fn sockets(&self, field: &Field<'a>) -> Result<Option<Vec<Text>>, ConfigProblem> {
+        match field.value {
+            Value::BooleanLit(flag) => Ok(flag.value.then(Vec::new)),
+            Value::Array(_) => self.paths(field).map(Some),
+            _ => Err(self
+                .reader
+                .problem(field, "must be true, false or a list of sockets")),
+        }
     }
 
     fn items(&self, field: &Field<'a>) -> Result<Vec<Field<'a>>, ConfigProblem> {

@@ -182,14 +182,22 @@ impl<'a> Reader<'a> {
 
     /// A time in whole milliseconds, from 1 ms to a day.
     pub(super) fn milliseconds(&self, field: &Field<'a>) -> Result<u64, ConfigProblem> {
-        const MAX: u64 = 86_400_000;
+        self.whole(field, "milliseconds", 86_400_000)
+    }
+
+    /// A time in whole days, from a day to ten years.
+    pub(super) fn days(&self, field: &Field<'a>) -> Result<u64, ConfigProblem> {
+        self.whole(field, "days", 3_650)
+    }
+
+    fn whole(&self, field: &Field<'a>, unit: &str, max: u64) -> Result<u64, ConfigProblem> {
         let number = match field.value {
             Value::NumberLit(number) => number.value.parse::<u64>().ok(),
             _ => None,
         };
-        number.filter(|ms| (1..=MAX).contains(ms)).ok_or_else(|| {
-            self.problem(field, format!("must be whole milliseconds from 1 to {MAX}"))
-        })
+        number
+            .filter(|count| (1..=max).contains(count))
+            .ok_or_else(|| self.problem(field, format!("must be whole {unit} from 1 to {max}")))
     }
 
     /// One of some words.

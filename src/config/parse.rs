@@ -32,6 +32,7 @@ pub(super) const TOP: &[&str] = &[
     "questionTimeoutMs",
     "startTimeoutMs",
     "audit",
+    "answers",
     "$schema",
 ];
 
@@ -189,9 +190,21 @@ impl<'a> File<'a, '_> {
             "startTimeoutMs" => {
                 settings.start_timeout_ms = Some(self.reader.milliseconds(field)?);
             }
+            "answers" => settings.keep_days = self.answers(field)?,
             _ => settings.audit_sync = self.audit(field)?,
         }
         Ok(())
+    }
+
+    fn answers(&self, field: &Field<'a>) -> Result<Option<u64>, ConfigProblem> {
+        let mut days = None;
+        for member in self.reader.members(field)? {
+            if member.key != "keepDays" {
+                return Err(self.reader.unknown(&member, &["keepDays"]));
+            }
+            days = Some(self.reader.days(&member.field)?);
+        }
+        Ok(days)
     }
 
     fn audit(&self, field: &Field<'a>) -> Result<Option<AuditSync>, ConfigProblem> {

@@ -48,6 +48,8 @@ pub(crate) struct Settings {
     pub(crate) start_timeout_ms: Option<u64>,
     /// `audit.sync`
     pub(crate) audit_sync: Option<AuditSync>,
+    /// `answers.keepDays`: how long "always" holds.
+    pub(crate) keep_days: Option<u64>,
 }
 
 impl Settings {
@@ -59,6 +61,7 @@ impl Settings {
             question_timeout_ms: self.question_timeout_ms.or(weaker.question_timeout_ms),
             start_timeout_ms: self.start_timeout_ms.or(weaker.start_timeout_ms),
             audit_sync: self.audit_sync.or(weaker.audit_sync),
+            keep_days: self.keep_days.or(weaker.keep_days),
         }
     }
 
@@ -75,6 +78,11 @@ impl Settings {
     /// How long a server may take to start: 30 seconds unless it is set.
     pub(crate) fn start_timeout_ms(&self) -> u64 {
         self.start_timeout_ms.unwrap_or(30_000)
+    }
+
+    /// How many days "always" holds: 180 unless it is set.
+    pub(crate) fn keep_days(&self) -> u64 {
+        self.keep_days.unwrap_or(180)
     }
 
     /// When the audit log is forced to the disk.

@@ -2,6 +2,7 @@
 //! the permit. Nothing else makes one. What a permit allows is done in `enforce`.
 
 mod denial;
+mod error;
 mod permit;
 mod point;
 mod question;
@@ -9,9 +10,10 @@ mod record;
 mod run_log;
 
 pub use denial::{Denial, DenialKind};
+pub(crate) use error::DecisionError;
 pub use permit::Permit;
 pub use point::Decision;
-pub(crate) use point::{Asking, DecisionError, DecisionPoint};
+pub(crate) use point::{Asking, DecisionPoint};
 
 #[cfg(test)]
 mod tests;

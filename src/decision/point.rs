@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
@@ -14,6 +14,7 @@ use crate::request::{
 };
 
 use super::denial::{Denial, DenialKind};
+use super::error::DecisionError;
 use super::permit::Permit;
 use super::question;
 use super::record::{self, Answered};
@@ -27,49 +28,6 @@ pub enum Decision<A: Action> {
     Allow(Permit<A>),
     /// It may not.
     Deny(Denial),
-}
-
-/// The decision could not be taken: the effect does not happen.
-#[derive(Debug)]
-pub(crate) enum DecisionError {
-    /// Its record could not be written.
-    Audit(AuditError),
-    /// Pins or answers could not be read.
-    Ledger(LedgerError),
-    /// No unguessable id could be made for a question.
-    Random(std::io::Error),
-}
-
-impl fmt::Display for DecisionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Audit(e) => write!(f, "nothing is done without its audit record: {e}"),
-            Self::Ledger(e) => write!(f, "pins and answers cannot be read: {e}"),
-            Self::Random(e) => write!(f, "the system gives no random numbers: {e}"),
-        }
-    }
-}
-
-impl std::error::Error for DecisionError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Audit(e) => Some(e),
-            Self::Ledger(e) => Some(e),
-            Self::Random(e) => Some(e),
-        }
-    }
-}
-
-impl From<AuditError> for DecisionError {
-    fn from(error: AuditError) -> Self {
-        Self::Audit(error)
-    }
-}
-
-impl From<LedgerError> for DecisionError {
-    fn from(error: LedgerError) -> Self {
-        Self::Ledger(error)
-    }
 }
 
 /// Who asks, and in which circumstances.
@@ -93,7 +51,12 @@ pub(crate) struct DecisionPoint {
     /// Woken when an answer was kept, so that questions it covers are withdrawn.
     answered: Notify,
     ids: Ids,
+    /// How long a lasting answer holds.
+    kept_for: Duration,
 }
+
+/// How long a lasting answer holds, unless it is set.
+const KEPT_FOR: Duration = Duration::from_secs(180 * 24 * 60 * 60);
 
 impl fmt::Debug for DecisionPoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -124,7 +87,14 @@ impl DecisionPoint {
             approver,
             answered: Notify::new(),
             ids,
+            kept_for: KEPT_FOR,
         }
+    }
+
+    /// The same, with lasting answers that end after this time.
+    pub(crate) fn keeping_for(mut self, time: Duration) -> Self {
+        self.kept_for = time;
+        self
     }
 
     /// The policy store in force.
@@ -199,6 +169,18 @@ impl DecisionPoint {
     pub(crate) fn allows<A: Action>(&self, asking: Asking<'_>, action: &A, held: Answer) -> bool {
         let judged = self.judge(asking, action, held);
         judged.verdict.outcome == PolicyOutcome::Allow
+    }
+
+    /// Why a request would be denied now, whatever anybody answers; `None` where it would be allowed
+    /// or asked about, or cannot be judged.
+    pub(crate) fn denied<A: Action>(&self, asking: Asking<'_>, action: &A) -> Option<String> {
+        let (verdict, _) = self.weigh(asking, action).ok()?;
+        let because = verdict.because.iter();
+        let because: Vec<String> = because
+            .map(|because| format!("{}: {}", because.policy, because.reason))
+            .collect();
+        (verdict.outcome == PolicyOutcome::Deny)
+            .then(|| format!("denied by the policies in force: {}", because.join("; ")))
     }
 
     /// Decides a request: policy, then a person where policy says so, then the record, then the
@@ -307,7 +289,8 @@ impl DecisionPoint {
             return Ok(Err(DenialKind::Refused));
         }
         if let Some(key) = keys.get(reply.scope)
-            && let Some(entry) = question::entry(key, &reply, answer, self.now_ms())
+            && let Some(entry) =
+                question::entry(key, &reply, answer, (self.now_ms(), self.kept_for))
         {
             self.ledger.remember(entry)?;
             self.answered.notify_waiters();

@@ -1,5 +1,7 @@
 //! From a verdict that needs an answer to a question for a person, and from the reply to the answer.
 
+use std::time::Duration;
+
 use crate::policy::Verdict;
 use crate::request::{Answer, Asked, Entry, Key, Question, Reply};
 
@@ -37,11 +39,17 @@ pub(super) fn weigh(question: &Question, reply: &Reply) -> Answer {
         .max(reply.channel.longest())
 }
 
-/// The ledger entry of an answer that is kept; a "once" is not.
-pub(super) fn entry(key: &Key, reply: &Reply, answer: Answer, now_ms: i64) -> Option<Entry> {
+/// The ledger entry of an answer that is kept; a "once" is not. A lasting one ends after `kept_for`.
+pub(super) fn entry(
+    key: &Key,
+    reply: &Reply,
+    answer: Answer,
+    (now_ms, kept_for): (i64, Duration),
+) -> Option<Entry> {
     if answer == Answer::Once || answer == Answer::None {
         return None;
     }
+    let kept_ms = i64::try_from(kept_for.as_millis()).unwrap_or(i64::MAX);
     Some(Entry {
         action: key.action.to_owned(),
         principal: key.principal.clone(),
@@ -51,7 +59,8 @@ pub(super) fn entry(key: &Key, reply: &Reply, answer: Answer, now_ms: i64) -> Op
         answer,
         channel: reply.channel.to_string(),
         at_ms: now_ms,
-        until_ms: None,
+        until_ms: (answer == Answer::Remembered).then(|| now_ms.saturating_add(kept_ms)),
+        holding: key.holding,
     })
 }
 

@@ -1,11 +1,19 @@
 //! SHA-256 digests and the one way to hash several fields so that no two lists of fields collide.
-//! What is hashed (a server, a tool, a policy set) is said where the digest is made.
+//! What is hashed (a server, a tool, a policy set) is said where the digest is made. Beside them
+//! what needs a key: codes and signatures.
+
+mod secret;
+mod signature;
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
+
+pub(crate) use secret::Secret;
+pub(crate) use signature::KeyPair;
+pub use signature::{PublicKey, Signature, SignatureError};
 
 /// A SHA-256 digest. Displays as 64 lower-case hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,6 +36,11 @@ impl Digest {
             builder.field(field);
         }
         builder.finish()
+    }
+
+    /// The digest that these bytes are.
+    pub(crate) fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
     }
 
     /// The raw bytes.
@@ -76,6 +89,22 @@ impl DigestBuilder {
     }
 }
 
+/// A digest of bytes that still come: that of all so far can be had at any time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Running(Sha256);
+
+impl Running {
+    /// Adds bytes, not framed.
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The digest of all bytes so far.
+    pub(crate) fn now(&self) -> Digest {
+        Digest(self.0.clone().finalize().into())
+    }
+}
+
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
@@ -104,17 +133,21 @@ impl FromStr for Digest {
     type Err = DigestError;
 
     fn from_str(text: &str) -> Result<Self, DigestError> {
-        let digits: Vec<u8> = text
-            .chars()
-            .map(|c| c.to_digit(16).and_then(|d| u8::try_from(d).ok()))
-            .collect::<Option<_>>()
-            .ok_or(DigestError)?;
-        let (pairs, []) = digits.as_chunks::<2>() else {
-            return Err(DigestError);
-        };
-        let bytes: Vec<u8> = pairs.iter().map(|[high, low]| high * 16 + low).collect();
-        bytes.try_into().map(Self).map_err(|_| DigestError)
+        hex(text).map(Self).ok_or(DigestError)
     }
+}
+
+/// Bytes from twice as many hexadecimal digits.
+fn hex<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let digits: Vec<u8> = text
+        .chars()
+        .map(|c| c.to_digit(16).and_then(|d| u8::try_from(d).ok()))
+        .collect::<Option<_>>()?;
+    let (pairs, []) = digits.as_chunks::<2>() else {
+        return None;
+    };
+    let bytes: Vec<u8> = pairs.iter().map(|[high, low]| high * 16 + low).collect();
+    bytes.try_into().ok()
 }
 
 impl Serialize for Digest {

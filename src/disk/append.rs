@@ -1,69 +1,67 @@
-//! Appends records to one log file under its lock: notices what other processes wrote, what was
-//! torn, removed, replaced or cut, and moves the chain only after a record was written whole.
+//! Appends records to one log under its lock: notices what other processes wrote, what was torn,
+//! removed, replaced or cut, and moves chain and keys only after a record was written whole.
 
-use std::fs::{File, Metadata, OpenOptions, TryLockError};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
 
-use crate::audit::{AuditError, Continued, Event, Head, LINE_MAX, Mend, Receipt, TornLine, link};
+use crate::audit::{
+    AuditError, Continued, Event, Head, KeyState, LINE_MAX, Mend, Receipt, TornLine, link,
+};
 
-use super::os::{self, FileId};
+use super::log_file::{Locked, Open, Refusal, lock_file, open_file};
+use super::log_keys::LogKeys;
+use super::os;
+use super::rotate::{self, Pruning, Rotation};
 use super::tail::{Tail, read_tail};
-
-/// How long another process may hold the lock. Each holds it for one write.
-const LOCK_WAIT: Duration = Duration::from_secs(5);
 
 /// How often the file may be replaced between opening and locking it.
 const REOPEN_MAX: u32 = 16;
 
-/// One log file, and how far this process knows it.
+/// One log, and how far this process knows it.
 #[derive(Debug)]
 pub(super) struct Appender {
     path: PathBuf,
     open: Option<Open>,
-    /// The last record that this process wrote or read.
-    known: Option<Head>,
+    /// The last record that this process knows, and the keys of the next one.
+    keys: LogKeys,
+    rotation: Rotation,
     /// Why the file had to be opened anew.
     reopened: Option<&'static str>,
     buffer: Vec<u8>,
 }
 
-#[derive(Debug)]
-struct Open {
-    file: Arc<File>,
-    id: FileId,
-    /// The length at which `known` is the last record; `None` when that is uncertain.
-    end: Option<u64>,
-}
-
-/// The lock of a file; given back when dropped.
-#[derive(Debug)]
-struct Locked(Arc<File>);
-
-impl Drop for Locked {
-    fn drop(&mut self) {
-        // Closing the file would do it too; there is nothing to do about an error.
-        drop(self.0.unlock());
-    }
+/// Where the next record goes.
+struct Place {
+    locked: Locked,
+    length: u64,
+    tail: Tail,
+    keys: KeyState,
 }
 
 impl Appender {
     /// Opens (or creates) a log and reads its end.
     pub(super) fn open(path: PathBuf) -> Result<Self, AuditError> {
         let mut appender = Self {
+            keys: LogKeys::of(&path),
             path,
             open: None,
-            known: None,
+            rotation: Rotation::default(),
             reopened: None,
             buffer: Vec::new(),
         };
-        let (_locked, length) = appender.lock()?;
-        let tail = appender.tail(length)?;
-        appender.known = Some(tail.record);
+        let place = appender.place()?;
+        // So that the first key is there before the first record.
+        if appender.keys.is_absent() {
+            let kept = appender.keys.save(place.keys);
+            kept.map_err(|error| appender.key_error(error))?;
+        }
         Ok(appender)
+    }
+
+    pub(super) fn set_rotation(&mut self, rotation: Rotation) {
+        self.rotation = rotation;
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -71,7 +69,7 @@ impl Appender {
     }
 
     pub(super) fn head(&self) -> Head {
-        self.known.unwrap_or_else(Head::empty)
+        self.keys.head().unwrap_or_else(Head::empty)
     }
 
     /// The open file, for syncing.
@@ -79,40 +77,83 @@ impl Appender {
         self.open.as_ref().map(|open| &open.file)
     }
 
-    /// Writes one record; `first` is a note to write before it.
+    /// Writes one record, and `notes` before it.
     pub(super) fn append(
         &mut self,
         event: &Event,
-        first: Option<Mend>,
+        notes: Vec<Mend>,
     ) -> Result<Receipt, AuditError> {
-        let (locked, length) = self.lock()?;
-        let tail = self.tail(length)?;
+        let (mut place, pruning) = self.place_in_time(event)?;
+        let pruned = pruning.as_ref().map(Pruning::note);
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
-        let linked = self.link(&mut buffer, tail, event, first);
+        let notes = notes.into_iter().chain(pruned);
+        let linked = self.link(&mut buffer, &mut place, event, notes);
         let written = linked.and_then(|head| {
-            self.write(&locked, length, &buffer)?;
+            self.write(&place.locked, place.length, &buffer)?;
             Ok(head)
         });
         self.buffer = buffer;
         let head = written?;
-        self.known = Some(head);
         self.reopened = None;
+        // Under the lock still: the next writer finds the keys of the next record.
+        let kept = self.keys.save(place.keys);
+        kept.map_err(|error| self.key_error(error))?;
+        if let Some(pruning) = pruning {
+            pruning.delete();
+        }
         Ok(Receipt { seq: head.seq })
+    }
+
+    /// Where the next record goes: in a new file, when the one that is there is full or old.
+    fn place_in_time(&mut self, event: &Event) -> Result<(Place, Option<Pruning>), AuditError> {
+        let place = self.place()?;
+        if !place.tail.is_clean() || place.keys.head != place.tail.record {
+            return Ok((place, None));
+        }
+        let Some(open) = &mut self.open else {
+            return Ok((place, None));
+        };
+        if !self.rotation.is_due(open, place.length, event.at_ms) {
+            return Ok((place, None));
+        }
+        if let Err(error) = self.rotate(place.keys) {
+            // Nothing is lost by a file that is longer than it should be.
+            tracing::warn!("`{}` is full and stays: {error}", self.path.display());
+            drop(place.locked);
+            return Ok((self.place()?, None));
+        }
+        self.reopened = Some(Mend::ROTATED);
+        self.open = None;
+        drop(place.locked);
+        let pruning = Pruning::of(&self.path, self.rotation, event.at_ms);
+        Ok((self.place()?, pruning))
+    }
+
+    /// Moves the full file away. Whoever writes next, in this process or another, knows by the keys
+    /// that it was done.
+    fn rotate(&mut self, keys: KeyState) -> io::Result<()> {
+        self.keys.save(KeyState {
+            rotated: true,
+            ..keys
+        })?;
+        let first = self.open.as_ref().and_then(|open| open.first);
+        rotate::move_away(&self.path, first.map_or(0, |(seq, _)| seq))
     }
 
     /// The lines to write: notes of what was found, then the event.
     fn link(
         &self,
         buffer: &mut Vec<u8>,
-        tail: Tail,
+        place: &mut Place,
         event: &Event,
-        first: Option<Mend>,
+        notes: impl Iterator<Item = Mend>,
     ) -> Result<Head, AuditError> {
         let refused = |why: String| AuditError {
             what: format!("cannot record an event in `{}`: {why}", self.path.display()),
             source: None,
         };
+        let tail = place.tail;
         if !tail.ended {
             buffer.push(b'\n');
         }
@@ -120,17 +161,17 @@ impl Appender {
             seq: tail.record.seq,
             digest: tail.last_line,
         };
-        for mend in self.mends(tail).into_iter().chain(first) {
+        for mend in self.mend(tail, &place.keys).into_iter().chain(notes) {
             if let (Mend::Continued(continued), 0) = (&mend, tail.record.seq)
                 && tail.lost_bytes == 0
             {
                 // A new file: its first line goes on from the old one's last.
                 head = continued.after;
             }
-            head = mend.link(buffer, head, event).map_err(refused)?;
+            head = (mend.link(buffer, head, event, Some(&mut place.keys))).map_err(refused)?;
         }
         let start = buffer.len();
-        let head = link(buffer, head, event).map_err(refused)?;
+        let head = link(buffer, head, event, Some(&mut place.keys)).map_err(refused)?;
         if buffer.len() - start > LINE_MAX {
             return Err(refused(format!(
                 "the record is longer than {LINE_MAX} bytes"
@@ -139,26 +180,27 @@ impl Appender {
         Ok(head)
     }
 
-    fn mends(&self, tail: Tail) -> Vec<Mend> {
-        let mut mends = Vec::new();
-        if tail.lost_bytes > 0 || !tail.ended {
-            mends.push(Mend::TornLine(TornLine {
-                lost_bytes: tail.lost_bytes,
-                after: tail.record,
-            }));
+    /// The note that the end of the log wants, if any.
+    fn mend(&self, tail: Tail, keys: &KeyState) -> Option<Mend> {
+        let torn = (!tail.is_clean()).then_some(TornLine {
+            lost_bytes: tail.lost_bytes,
+            after: tail.record,
+        });
+        let after = keys.head;
+        if tail.record.seq >= after.seq {
+            return torn.map(Mend::TornLine);
         }
-        if let Some(known) = self.known
-            && tail.record.seq < known.seq
-        {
-            mends.push(Mend::Continued(Continued {
-                after: known,
-                why: self
-                    .reopened
-                    .unwrap_or("the end of the file was cut off")
-                    .to_owned(),
-            }));
-        }
-        mends
+        let why = match self.reopened {
+            _ if keys.rotated => Mend::ROTATED,
+            Some(why) => why,
+            None if tail.record.seq == 0 => "the file was removed",
+            None => "the end of the file was cut off",
+        };
+        Some(Mend::Continued(Continued {
+            after,
+            why: why.to_owned(),
+            torn,
+        }))
     }
 
     /// One write of everything; when it falls short, what was written of it is taken back.
@@ -191,12 +233,28 @@ impl Appender {
         }
     }
 
-    /// The end of the locked file: known, or read anew when anybody else wrote.
+    /// Locks the log and finds its end: known, or read anew when anybody else wrote.
+    fn place(&mut self) -> Result<Place, AuditError> {
+        let (locked, length) = self.lock()?;
+        let tail = self.tail(length)?;
+        let keys = self.keys.after(tail.record);
+        let keys = keys.map_err(|error| self.key_error(error))?;
+        if tail.is_clean() && tail.record.seq == keys.head.seq {
+            self.set_end(Some(length));
+        }
+        Ok(Place {
+            locked,
+            length,
+            tail,
+            keys,
+        })
+    }
+
     fn tail(&mut self, length: u64) -> Result<Tail, AuditError> {
         let Some(open) = &mut self.open else {
             return Err(self.error(io::Error::from(io::ErrorKind::NotFound)));
         };
-        if let (Some(known), Some(end)) = (self.known, open.end)
+        if let (Some(known), Some(end)) = (self.keys.head(), open.end)
             && end == length
         {
             return Ok(Tail::of(known));
@@ -211,11 +269,8 @@ impl Appender {
             ),
             source: None,
         })?;
-        if tail.lost_bytes == 0 && tail.ended && self.known.is_none_or(|k| k.seq <= tail.record.seq)
-        {
-            self.known = Some(tail.record);
-            self.set_end(Some(length));
-        }
+        let reloaded = self.keys.reload();
+        reloaded.map_err(|error| self.key_error(error))?;
         Ok(tail)
     }
 
@@ -250,10 +305,8 @@ impl Appender {
     fn let_go(&mut self, locked: &Locked, why: &'static str) {
         let length = locked.0.metadata().map(|meta| meta.len());
         let tail = length.and_then(|length| read_tail(&locked.0, length));
-        if let (Some(known), Ok(Some(tail))) = (self.known, tail)
-            && tail.record.seq > known.seq
-        {
-            self.known = Some(tail.record);
+        if let Ok(Some(tail)) = tail {
+            self.keys.learn(tail.record);
         }
         self.reopened = Some(why);
         self.open = None;
@@ -288,90 +341,16 @@ impl Appender {
             source: Some(cause),
         }
     }
-}
 
-/// Why a file is not opened as a log.
-enum Refusal {
-    Io(io::Error),
-    Unsafe(&'static str),
-}
-
-impl From<io::Error> for Refusal {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
-/// Opens or creates the log: a regular file of this user alone, in a folder where nobody else can
-/// replace it.
-fn open_file(path: &Path) -> Result<Open, Refusal> {
-    let folder = path.parent().ok_or(Refusal::Unsafe("it is no file name"))?;
-    if let Ok(meta) = path.symlink_metadata() {
-        check_file(&meta)?;
-    } else {
-        os::create_private_folder(folder)?;
-    }
-    check_folder(&folder.metadata()?)?;
-    let mut options = OpenOptions::new();
-    let opened = os::guarded(options.read(true).append(true).create(true)).open(path);
-    let file = opened.map_err(|error| match error {
-        error if os::is_link_error(&error) => Refusal::Unsafe("it is a symbolic link"),
-        error => Refusal::Io(error),
-    })?;
-    let meta = file.metadata()?;
-    check_file(&meta)?;
-    os::make_private(&file, &meta)?;
-    if meta.len() == 0 {
-        os::sync_folder(folder)?;
-    }
-    Ok(Open {
-        id: os::identity(&meta),
-        file: Arc::new(file),
-        end: None,
-    })
-}
-
-fn check_file(meta: &Metadata) -> Result<(), Refusal> {
-    if meta.file_type().is_symlink() {
-        return Err(Refusal::Unsafe("it is a symbolic link"));
-    }
-    if !meta.is_file() {
-        return Err(Refusal::Unsafe("it is not a regular file"));
-    }
-    if !os::is_own(meta) {
-        return Err(Refusal::Unsafe("it belongs to another user"));
-    }
-    Ok(())
-}
-
-fn check_folder(meta: &Metadata) -> Result<(), Refusal> {
-    if os::others_write(meta) && !os::is_sticky(meta) {
-        return Err(Refusal::Unsafe(
-            "others may write to its folder; take that right away (`chmod go-w`)",
-        ));
-    }
-    if !os::is_own(meta) && !os::is_roots(meta) {
-        return Err(Refusal::Unsafe("its folder belongs to another user"));
-    }
-    Ok(())
-}
-
-/// Takes the lock, waiting a bounded time: a stopped process that holds it must not hang this one.
-pub(super) fn lock_file(file: &File) -> io::Result<()> {
-    let mut pause = Duration::from_micros(20);
-    let mut deadline = None;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(()),
-            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) => {}
+    fn key_error(&self, cause: io::Error) -> AuditError {
+        AuditError {
+            what: format!(
+                "cannot keep the keys of the audit log in `{}`, so nothing is allowed; make the \
+                 file writable for this user alone, or make room on its disk, then it goes on by \
+                 itself",
+                self.keys.path().display()
+            ),
+            source: Some(cause),
         }
-        let deadline = *deadline.get_or_insert_with(|| Instant::now() + LOCK_WAIT);
-        if Instant::now() >= deadline {
-            return Err(io::Error::from(io::ErrorKind::WouldBlock));
-        }
-        thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(1));
     }
 }

@@ -5,14 +5,23 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::audit::{
-    AuditError, AuditSink, Event, Filter, Head, Mend, Receipt, Record, Report, Verifier,
+    AuditError, AuditSink, Checkpoint, Event, Filter, Head, Mend, Receipt, Record, Report, Scope,
+    StartKey, Verifier,
 };
 
+use crate::digest::PublicKey;
+
 use super::append::Appender;
-use super::log_reader::LogLines;
+use super::clock::clock;
+use super::log_keys;
+use super::log_names;
+use super::log_reader::open_all;
+use super::rotate::Rotation;
+use super::sign;
 use super::sync::{Durability, Syncer};
 
-/// The audit log: one file of JSON lines, each linked to the one before it by a digest.
+/// The audit log: files of JSON lines, each linked to the one before it by a digest, and each with
+/// a code made by a key that is erased when the line is written (`FILE.key` holds the next one).
 ///
 /// Several threads and processes may write to the same file. A record is written whole or not at
 /// all; a line that a crash left torn is closed off and noted. When the file cannot be written
@@ -40,6 +49,33 @@ pub struct AuditLog {
     appender: Mutex<Appender>,
     durability: Durability,
     syncer: Syncer,
+}
+
+/// What a log is checked with.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// What is checked: all files of a log, unless it is said otherwise.
+    pub scope: Scope,
+    /// Starting keys that are kept elsewhere; those beside the log are used anyway.
+    pub keys: Vec<StartKey>,
+    /// Heads that were noted elsewhere.
+    pub noted: Vec<Head>,
+    /// Checkpoints that were kept elsewhere.
+    pub checkpoints: Vec<Checkpoint>,
+    /// Who signs them; by default whose key lies beside the log.
+    pub signer: Option<PublicKey>,
+}
+
+impl Default for Check {
+    fn default() -> Self {
+        Self {
+            scope: Scope::Log,
+            keys: Vec::new(),
+            noted: Vec::new(),
+            checkpoints: Vec::new(),
+            signer: None,
+        }
+    }
 }
 
 impl AuditLog {
@@ -88,17 +124,93 @@ impl AuditLog {
         }
     }
 
-    /// Checks a log; `noted` is a head that was noted elsewhere. Writers are not held up.
+    /// Says when a new file is begun, and how long full ones are kept.
+    #[must_use]
+    pub fn with_rotation(self, rotation: Rotation) -> Self {
+        self.lock().set_rotation(rotation);
+        self
+    }
+
+    /// Adds signed heads to a file, one line each: at the end of a run, and while records are
+    /// written at least each minute. The file should lie where whoever can change the log cannot
+    /// change it. When it cannot be written, that is on record.
     ///
     /// # Errors
-    /// When the file cannot be read. Faults of the log are in the report.
+    /// When the log's signing key can be neither read nor made.
+    pub fn with_checkpoints(self, file: impl AsRef<Path>) -> Result<Self, AuditError> {
+        let appender = self.lock();
+        let keys = sign::existing_or_new(appender.path());
+        let keys = keys.map_err(|cause| no_signing_key(appender.path(), cause))?;
+        drop(appender);
+        self.syncer.keep_checkpoints(file.as_ref(), keys);
+        Ok(self)
+    }
+
+    /// Signs the head of a log.
+    ///
+    /// # Errors
+    /// When the log or its signing key cannot be read.
+    pub fn checkpoint(path: impl AsRef<Path>) -> Result<Checkpoint, AuditError> {
+        let path = path.as_ref();
+        let log = Self::file(path)?;
+        let keys = sign::existing_or_new(path).map_err(|cause| no_signing_key(path, cause))?;
+        Ok(Checkpoint::sign(log.head(), clock(), &keys))
+    }
+
+    /// Who signs the checkpoints of a log, when somebody does.
+    ///
+    /// # Errors
+    /// When the signing key cannot be read.
+    pub fn signer(path: impl AsRef<Path>) -> Result<Option<PublicKey>, AuditError> {
+        let path = path.as_ref();
+        let keys = sign::existing(path).map_err(|cause| no_signing_key(path, cause))?;
+        Ok(keys.map(|keys| keys.public()))
+    }
+
+    /// Checks all files of a log, with the starting keys that still lie beside it; `noted` is a head
+    /// that was noted elsewhere. Writers are not held up.
+    ///
+    /// # Errors
+    /// When the files cannot be read. Faults of the log are in the report.
     pub fn verify(path: impl AsRef<Path>, noted: Option<Head>) -> Result<Report, AuditError> {
-        let mut verifier = Verifier::new();
-        if let Some(head) = noted {
-            verifier = verifier.with_noted(head);
+        let check = Check {
+            noted: noted.into_iter().collect(),
+            ..Check::default()
+        };
+        Self::check(path, &check)
+    }
+
+    /// Checks all files of a log.
+    ///
+    /// # Errors
+    /// When the files cannot be read. Faults of the log are in the report.
+    pub fn check(path: impl AsRef<Path>, check: &Check) -> Result<Report, AuditError> {
+        let path = path.as_ref();
+        let unread = |cause| AuditError {
+            what: format!("cannot read the keys of the audit log `{}`", path.display()),
+            source: Some(cause),
+        };
+        let beside = log_keys::start_keys(&log_names::start_keys(path)).map_err(unread)?;
+        let log = open_all(path)?;
+        let mut verifier = Verifier::new()
+            .with_scope(check.scope)
+            .with_keys(beside.into_iter().chain(check.keys.iter().cloned()))
+            .with_state(log.state);
+        for noted in &check.noted {
+            verifier = verifier.with_noted(*noted);
         }
-        for line in LogLines::open(path.as_ref())? {
-            verifier.line(&line?);
+        if !check.checkpoints.is_empty() {
+            let signer = match check.signer {
+                Some(signer) => Some(signer),
+                None => Self::signer(path)?,
+            };
+            verifier = verifier.with_checkpoints(&check.checkpoints, signer);
+        }
+        for file in log.files {
+            verifier.file(file.name());
+            for line in file {
+                verifier.line(&line?);
+            }
         }
         Ok(verifier.finish())
     }
@@ -111,7 +223,8 @@ impl AuditLog {
     pub fn pick(path: impl AsRef<Path>, filter: &Filter) -> Result<(Vec<Record>, u64), AuditError> {
         let mut failed = None;
         let mut unread = 0;
-        let lines = LogLines::open(path.as_ref())?.map_while(|line| match line {
+        let files = open_all(path.as_ref())?.files;
+        let lines = files.into_iter().flatten().map_while(|line| match line {
             Ok(line) => Some(line),
             Err(error) => {
                 failed = Some(error);
@@ -128,6 +241,22 @@ impl AuditLog {
             Some(error) => Err(error),
             None => Ok((picked, unread)),
         }
+    }
+
+    /// Takes the starting keys off the disk, for them to be kept elsewhere: whoever has them can
+    /// check every record, and could have made them. Gives none when they were taken before.
+    ///
+    /// # Errors
+    /// When they cannot be read or erased.
+    pub fn take_start_keys(path: impl AsRef<Path>) -> Result<Vec<StartKey>, AuditError> {
+        let path = path.as_ref();
+        log_keys::take_start_keys(path).map_err(|cause| AuditError {
+            what: format!(
+                "the starting keys in `{}` cannot be taken",
+                log_names::start_keys(path).display()
+            ),
+            source: Some(cause),
+        })
     }
 
     /// Why an earlier sync failed, to be noted, once the disk works again; an error until then.
@@ -153,6 +282,16 @@ impl AuditLog {
     }
 }
 
+fn no_signing_key(log: &Path, cause: io::Error) -> AuditError {
+    AuditError {
+        what: format!(
+            "the signing key `{}` cannot be used",
+            log_names::signing_key(log).display()
+        ),
+        source: Some(cause),
+    }
+}
+
 fn not_synced(path: &Path, cause: io::Error) -> AuditError {
     AuditError {
         what: format!(
@@ -166,18 +305,21 @@ fn not_synced(path: &Path, cause: io::Error) -> AuditError {
 impl AuditSink for AuditLog {
     fn append(&self, event: &Event) -> Result<Receipt, AuditError> {
         let mut appender = self.lock();
-        let note = self.after_failed_sync(&appender)?;
-        let receipt = appender.append(event, note.clone().map(Mend::SyncFailed));
-        let file = appender.file().cloned();
+        let failure = self.after_failed_sync(&appender)?;
+        let not_kept = self.syncer.take_not_kept();
+        let failed = failure.clone().map(Mend::SyncFailed).into_iter();
+        let notes = failed.chain(not_kept.map(Mend::CheckpointNotKept));
+        let receipt = appender.append(event, notes.collect());
+        let (file, head) = (appender.file().cloned(), appender.head());
         drop(appender);
-        let receipt = receipt.inspect_err(|_| self.syncer.put_back_failure(note))?;
-        match (self.durability, file) {
-            (Durability::Always, Some(file)) => {
-                file.sync_data().map_err(|cause| self.not_synced(cause))?;
-            }
-            (Durability::Grouped, Some(file)) => self.syncer.written(&file),
-            (_, None) => {}
+        let receipt = receipt.inspect_err(|_| self.syncer.put_back_failure(failure))?;
+        let Some(file) = file else {
+            return Ok(receipt);
+        };
+        if self.durability == Durability::Always {
+            file.sync_data().map_err(|cause| self.not_synced(cause))?;
         }
+        self.syncer.written(&file, head);
         Ok(receipt)
     }
 

@@ -118,13 +118,16 @@ impl Ledger for FileLedger {
     fn remember(&self, entry: Entry) -> Result<(), LedgerError> {
         match entry.answer {
             Answer::Session => self.session.remember(entry),
-            Answer::Remembered => self.change(|store| {
-                let now_ms = entry.at_ms;
-                store.answers.retain(|kept| {
-                    !same_request(kept, &entry) && kept.until_ms.is_none_or(|until| now_ms < until)
-                });
-                store.answers.push(entry);
-            }),
+            Answer::Remembered => {
+                self.session.end_older(&entry);
+                self.change(|store| {
+                    let now_ms = entry.at_ms;
+                    store
+                        .answers
+                        .retain(|kept| !entry.replaces(kept) && !kept.is_over(now_ms));
+                    store.answers.push(entry);
+                })
+            }
             Answer::None | Answer::Once => Err(LedgerError {
                 what: format!("an answer `{}` is not kept", entry.answer.word()),
                 source: Some(io::Error::from(io::ErrorKind::InvalidInput)),
@@ -146,18 +149,20 @@ impl Ledger for FileLedger {
         Ok(kept + self.session.forget(server)?)
     }
 
+    fn revoke(&self, id: &str) -> Result<bool, LedgerError> {
+        let kept = self.change(|store| {
+            let before = store.answers.len();
+            store.answers.retain(|entry| entry.id() != id);
+            store.answers.len() < before
+        })?;
+        Ok(self.session.revoke(id)? || kept)
+    }
+
     fn entries(&self) -> Result<Vec<Entry>, LedgerError> {
         let mut entries = self.read()?.answers.clone();
         entries.extend(self.session.entries()?);
         Ok(entries)
     }
-}
-
-fn same_request(one: &Entry, other: &Entry) -> bool {
-    one.action == other.action
-        && one.principal == other.principal
-        && one.resource == other.resource
-        && one.fingerprint == other.fingerprint
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::request::{Answer, Entry, PinKind, PinRecord};
 
-use super::append::lock_file;
+use super::log_file::lock_file;
 use super::os;
 use super::write::write_atomic;
 

@@ -1,4 +1,5 @@
-//! Reads a log line by line, up to where it ended when reading began, without holding up writers.
+//! Reads a log line by line, its full files first, up to where it ended when reading began, without
+//! holding up writers.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Take};
@@ -6,8 +7,10 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use crate::audit::{AuditError, LINE_MAX};
+use crate::audit::{AuditError, KeyState, LINE_MAX};
 
+use super::log_keys;
+use super::log_names;
 use super::os;
 
 const LOCK_TRIES: u32 = 500;
@@ -23,15 +26,75 @@ pub(super) struct LogLines {
 impl LogLines {
     pub(super) fn open(path: &Path) -> Result<Self, AuditError> {
         let opened = open(path).map_err(|cause| unreadable(path, cause))?;
-        let (file, length) = opened;
-        Ok(Self {
+        Ok(Self::of(path, opened))
+    }
+
+    fn of(path: &Path, (file, length): (File, u64)) -> Self {
+        Self {
             path: path.to_owned(),
             reader: BufReader::with_capacity(256 * 1024, file).take(length),
-        })
+        }
+    }
+
+    /// Another handle of the file, and up to where it is read.
+    pub(super) fn file(&self) -> Option<(File, u64)> {
+        let file = self.reader.get_ref().get_ref().try_clone().ok()?;
+        Some((file, self.reader.limit()))
+    }
+
+    /// The name of the file, without its folder.
+    pub(super) fn name(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
     }
 }
 
+/// The files of a log, and what the key file held when they were opened.
+#[derive(Debug)]
+pub(super) struct LogFiles {
+    pub(super) files: Vec<LogLines>,
+    pub(super) state: Option<KeyState>,
+}
+
+/// All files of a log in their order. The one that is written is opened first, so that none is
+/// missed when it is moved away meanwhile.
+pub(super) fn open_all(path: &Path) -> Result<LogFiles, AuditError> {
+    let mut state = None;
+    let current = open_with(path, || state = log_keys::read(path).transpose());
+    let archives = log_names::archives(path).map_err(|cause| unreadable(path, cause))?;
+    let current = match current {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !archives.is_empty() => None,
+        opened => Some(opened.map_err(|cause| unreadable(path, cause))?),
+    };
+    let id = match &current {
+        Some((file, _)) => {
+            let meta = file.metadata().map_err(|cause| unreadable(path, cause))?;
+            Some(os::identity(&meta))
+        }
+        None => None,
+    };
+    let mut files = Vec::new();
+    for archive in archives {
+        let moved = archive.path.symlink_metadata();
+        if !moved.is_ok_and(|meta| Some(os::identity(&meta)) == id) {
+            files.push(LogLines::open(&archive.path)?);
+        }
+    }
+    files.extend(current.map(|opened| LogLines::of(path, opened)));
+    let state = match state {
+        None => log_keys::read(path),
+        Some(read) => read.map(Some),
+    };
+    let state = state.map_err(|cause| unreadable(path, cause))?;
+    Ok(LogFiles { files, state })
+}
+
 fn open(path: &Path) -> io::Result<(File, u64)> {
+    open_with(path, || ())
+}
+
+/// Opens a file and takes its length; `look` is called while no writer is at work.
+fn open_with(path: &Path, look: impl FnOnce()) -> io::Result<(File, u64)> {
     let file = os::guarded(OpenOptions::new().read(true)).open(path)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
@@ -45,6 +108,7 @@ fn open(path: &Path) -> io::Result<(File, u64)> {
         file.try_lock_shared().is_ok()
     });
     let length = file.metadata()?.len();
+    look();
     if locked {
         file.unlock()?;
     }

@@ -3,31 +3,43 @@
 
 mod append;
 mod audit_log;
+mod checkpoints;
 mod clock;
 mod folders;
+mod follow;
 mod ledger;
 mod ledger_store;
+mod log_file;
+mod log_keys;
+mod log_names;
 mod log_reader;
 #[cfg_attr(unix, path = "os_unix.rs")]
 #[cfg_attr(not(unix), path = "os_other.rs")]
 mod os;
 mod policies;
+mod policy_look;
 pub(crate) mod program;
 mod project;
 mod read;
 mod resolve;
+mod rotate;
 pub(crate) mod settings;
+mod sign;
 mod surroundings;
 mod sync;
 mod tail;
 mod write;
 
-pub use audit_log::AuditLog;
+pub use audit_log::{AuditLog, Check};
 pub(crate) use clock::{clock, random_id};
 pub(crate) use folders::{FolderError, Folders};
+pub use follow::Follow;
 pub use ledger::FileLedger;
 pub(crate) use policies::{PolicyFolder, read_policies};
+pub(crate) use policy_look::look_at_policies;
 pub(crate) use project::{project_root, unread};
 pub(crate) use resolve::{path_text, resolve};
+pub use rotate::Rotation;
 pub(crate) use surroundings::Surroundings;
 pub use sync::Durability;
+pub(crate) use write::write_atomic;

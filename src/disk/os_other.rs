@@ -2,7 +2,7 @@
 //! lists that a new file inherits from the user's own folder.
 
 use std::fs::{File, Metadata, OpenOptions};
-use std::io;
+use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
@@ -41,6 +41,16 @@ pub(super) fn guarded(options: &mut OpenOptions) -> &mut OpenOptions {
 
 pub(super) fn is_own(_meta: &Metadata) -> bool {
     true
+}
+
+pub(super) fn is_linked(_meta: &Metadata) -> bool {
+    true
+}
+
+/// Writes over the start of a file.
+pub(super) fn write_at_start(mut file: &File, bytes: &[u8]) -> io::Result<()> {
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(bytes)
 }
 
 pub(super) fn is_roots(_meta: &Metadata) -> bool {

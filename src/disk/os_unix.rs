@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
@@ -55,6 +55,16 @@ pub(super) fn guarded(options: &mut OpenOptions) -> &mut OpenOptions {
 /// Whether this user owns the file.
 pub(super) fn is_own(meta: &Metadata) -> bool {
     meta.uid() == geteuid().as_raw()
+}
+
+/// Whether a folder still has a name for the file.
+pub(super) fn is_linked(meta: &Metadata) -> bool {
+    meta.nlink() > 0
+}
+
+/// Writes over the start of a file.
+pub(super) fn write_at_start(file: &File, bytes: &[u8]) -> io::Result<()> {
+    file.write_all_at(bytes, 0)
 }
 
 /// Whether root owns the file.

@@ -83,14 +83,14 @@ impl PolicyFolder {
         }
     }
 
-    fn path(&self) -> PathBuf {
+    pub(super) fn path(&self) -> PathBuf {
         match self {
             Self::Org(path) | Self::User(path) => path.clone(),
             Self::Project(root) => root.join(PROJECT_FOLDER),
         }
     }
 
-    fn entries_max(&self) -> usize {
+    pub(super) fn entries_max(&self) -> usize {
         match self {
             Self::Org(_) | Self::User(_) => ENTRIES_MAX,
             Self::Project(_) => PROJECT_ENTRIES_MAX,

@@ -2,9 +2,15 @@
 //! after the first of a group was written, so that no effect waits for the disk.
 
 use std::fs::File;
+use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+
+use crate::audit::Head;
+use crate::digest::KeyPair;
+
+use super::checkpoints::{Checkpoints, Haste};
 
 /// When a record must be on the disk. It is always written (and seen by other processes, and safe
 /// from a crash of Creance) before its effect.
@@ -31,14 +37,19 @@ pub(super) struct Syncer {
 struct Shared {
     work: Mutex<Work>,
     changed: Condvar,
+    checkpoints: Mutex<Option<Checkpoints>>,
 }
 
 #[derive(Debug, Default)]
 struct Work {
     /// Files with records that are not known to be on the disk; more than one after a rotation.
     unsynced: Vec<Arc<File>>,
+    /// The last record that was written.
+    head: Option<Head>,
     stop: bool,
     failed: Option<String>,
+    /// Why the last checkpoint was not kept.
+    not_kept: Option<String>,
 }
 
 impl Syncer {
@@ -55,9 +66,16 @@ impl Syncer {
         }
     }
 
-    /// Says that a record was written to this file.
-    pub(super) fn written(&self, file: &Arc<File>) {
+    /// Says that checkpoints are kept, and where.
+    pub(super) fn keep_checkpoints(&self, path: &Path, keys: KeyPair) {
+        let checkpoints = Some(Checkpoints::new(path, keys));
+        *self.shared.lock_checkpoints() = checkpoints;
+    }
+
+    /// Says that records up to `head` were written to this file.
+    pub(super) fn written(&self, file: &Arc<File>, head: Head) {
         let mut work = self.shared.lock();
+        work.head = Some(head);
         if !work
             .unsynced
             .last()
@@ -68,13 +86,18 @@ impl Syncer {
         }
         drop(work);
         if self.thread.is_none() {
-            self.shared.sync();
+            self.shared.sync(Haste::Wait);
         }
     }
 
     /// Syncs now what was written. A failure is kept for [`Syncer::take_failure`].
     pub(super) fn flush(&self) {
-        self.shared.sync();
+        self.shared.sync(Haste::Now);
+    }
+
+    /// Why the last checkpoint was not kept, once.
+    pub(super) fn take_not_kept(&self) -> Option<String> {
+        self.shared.lock().not_kept.take()
     }
 
     /// Why the last sync failed, once.
@@ -98,11 +121,17 @@ impl Drop for Syncer {
             // A panic there has been printed; the records are synced here.
             drop(thread.join());
         }
-        self.shared.sync();
+        self.shared.sync(Haste::Now);
     }
 }
 
 impl Shared {
+    fn lock_checkpoints(&self) -> MutexGuard<'_, Option<Checkpoints>> {
+        self.checkpoints
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Work> {
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -120,19 +149,30 @@ impl Shared {
             let (work, _) = gathered.unwrap_or_else(PoisonError::into_inner);
             let stop = work.stop;
             drop(work);
-            self.sync();
+            self.sync(Haste::Wait);
             if stop {
                 return;
             }
         }
     }
 
-    fn sync(&self) {
-        let files = std::mem::take(&mut self.lock().unsynced);
+    fn sync(&self, haste: Haste) {
+        let mut work = self.lock();
+        let files = std::mem::take(&mut work.unsynced);
+        let head = work.head;
+        drop(work);
         for file in files {
             if let Err(error) = file.sync_data() {
                 self.lock().failed = Some(error.to_string());
+                return;
             }
+        }
+        // Of what is on the disk alone: a power cut must not look like a cut log.
+        let mut checkpoints = self.lock_checkpoints();
+        if let (Some(checkpoints), Some(head)) = (checkpoints.as_mut(), head)
+            && let Err(error) = checkpoints.keep(head, haste)
+        {
+            self.lock().not_kept = Some(error.to_string());
         }
     }
 }

@@ -11,6 +11,8 @@ use crate::digest::Digest;
 pub(super) struct Tail {
     /// The last whole record.
     pub(super) record: Head,
+    /// The time of that record, when it was read from the file.
+    pub(super) at_ms: Option<i64>,
     /// Digest of the last line, whether it is a record or not.
     pub(super) last_line: Digest,
     /// How many bytes after the last record are no record, without a last line end.
@@ -23,10 +25,16 @@ impl Tail {
     pub(super) fn of(record: Head) -> Self {
         Self {
             record,
+            at_ms: None,
             last_line: record.digest,
             lost_bytes: 0,
             ended: true,
         }
+    }
+
+    /// Whether nothing stands after the last record.
+    pub(super) fn is_clean(&self) -> bool {
+        self.lost_bytes == 0 && self.ended
     }
 }
 
@@ -82,9 +90,10 @@ fn tail_of(bytes: &[u8]) -> Option<Tail> {
     for line in body.rsplit(|b| *b == b'\n') {
         let digest = Digest::of(line);
         let last_line = *last_line.get_or_insert(digest);
-        if let Some(seq) = seq(line) {
+        if let Some((seq, at_ms)) = seq(line) {
             return Some(Tail {
                 record: Head { seq, digest },
+                at_ms,
                 last_line,
                 // Line ends count between lines only.
                 lost_bytes: lost_bytes.saturating_sub(1),
@@ -96,18 +105,18 @@ fn tail_of(bytes: &[u8]) -> Option<Tail> {
     None
 }
 
-/// The number of a record; also of one in a format that is only near to ours, so that a log is
+/// The number and time of a record; also of one in a format that is only near to ours, so that a log is
 /// gone on with rather than given up.
-fn seq(line: &[u8]) -> Option<u64> {
+fn seq(line: &[u8]) -> Option<(u64, Option<i64>)> {
     #[derive(serde::Deserialize)]
     struct Numbered {
         seq: u64,
     }
     match Envelope::parse(line) {
-        Ok(envelope) => Some(envelope.seq),
+        Ok(envelope) => Some((envelope.seq, Some(envelope.at_ms))),
         Err(_) => serde_json::from_slice(line)
             .ok()
-            .map(|Numbered { seq }| seq),
+            .map(|Numbered { seq }| (seq, None)),
     }
 }
 
@@ -120,6 +129,7 @@ fn first_line_torn(bytes: &[u8]) -> Option<Tail> {
         body.iter().zip(START).all(|(found, want)| found == want) || body.iter().all(|b| *b == 0);
     (torn && !body.contains(&b'\n')).then(|| Tail {
         record: Head::empty(),
+        at_ms: None,
         last_line: Digest::of(body),
         lost_bytes: body.len() as u64,
         ended: body.len() != bytes.len(),

@@ -10,18 +10,19 @@ use crate::clean;
 use crate::config;
 use crate::decision::{Decision, Permit};
 use crate::digest::Digest;
+use crate::disk;
 use crate::disk::program::Artefact;
 use crate::grant::{Launch, Network};
 use crate::request::{Agent, Confinee, EnvFacts, HostRule, Pin, ProgramFacts, RunCommand};
 use crate::sandbox::{self, Exit, Stdio};
 
 use super::code;
-use super::launch::StartError;
 use super::line::{Ground, Line};
 use super::present;
 use super::private::Private;
 use super::reach::{Outlet, Tenant};
 use super::signals::Signals;
+use super::start_error::StartError;
 use super::terms::{self, Wanted};
 
 /// A command as its user asks for it.
@@ -31,6 +32,8 @@ pub(crate) struct Command {
     pub(crate) args: Vec<String>,
     pub(crate) read: Vec<PathBuf>,
     pub(crate) write: Vec<PathBuf>,
+    /// `None`: no Unix sockets; else those that it makes itself and these.
+    pub(crate) sockets: Option<Vec<PathBuf>>,
     pub(crate) network: Network,
     /// Hosts that it asks for.
     pub(crate) hosts: Vec<HostRule>,
@@ -57,6 +60,7 @@ pub(crate) fn prepare(line: &Line, command: &Command) -> Result<PreparedCommand,
     let words = (command.program.as_str(), command.args.as_slice());
     let artefact = code::find(ground, words, &ground.cwd, (&caches, command.network))
         .map_err(StartError::Program)?;
+    let command = &resolved(line, command)?;
     let wanted = wanted(line, command, &artefact);
     let (grant, wishes) = terms::terms(ground, &wanted, &private);
     let launch = Launch {
@@ -103,6 +107,27 @@ fn owner(ground: &Ground, command: &Command) -> Result<String, StartError> {
     Ok(format!("run/{program}{}", package.unwrap_or_default()))
 }
 
+/// The command with every path as the file that it names: links are followed when it is judged, not
+/// when it runs.
+fn resolved(line: &Line, command: &Command) -> Result<Command, StartError> {
+    let (base, home) = (line.ground.base(), line.ground.home.as_deref());
+    let all = |paths: &[PathBuf]| {
+        let texts = paths.iter().map(|path| disk::path_text(path));
+        texts
+            .map(|text| {
+                let path = disk::resolve(&text, base, home);
+                path.map_err(|error| StartError::Path(format!("`{text}`: {error}")))
+            })
+            .collect::<Result<Vec<_>, _>>()
+    };
+    Ok(Command {
+        read: all(&command.read)?,
+        write: all(&command.write)?,
+        sockets: command.sockets.as_deref().map(all).transpose()?,
+        ..command.clone()
+    })
+}
+
 fn wanted(line: &Line, command: &Command, artefact: &Artefact) -> Wanted {
     let ground = &line.ground;
     let mut read = command.read.clone();
@@ -116,6 +141,7 @@ fn wanted(line: &Line, command: &Command, artefact: &Artefact) -> Wanted {
     Wanted {
         read,
         write: command.write.clone(),
+        sockets: command.sockets.clone(),
         network: command.network,
         hosts: command.hosts.clone(),
         env_facts: command
@@ -142,6 +168,9 @@ fn fingerprint(launch: &Launch, command: &Command, artefact: &Artefact) -> Diges
     let paths = |paths: &[PathBuf]| -> String { format!("{paths:?}") };
     fields.push(paths(&command.read));
     fields.push(paths(&command.write));
+    if let Some(sockets) = &command.sockets {
+        fields.push(format!("unix sockets {sockets:?}"));
+    }
     fields.push(format!("{:?}", command.env));
     fields.push(format!("{:?}", launch.args));
     Digest::of_fields("exec.run/1", fields)

@@ -1,7 +1,6 @@
 //! Starts a server: the prepared start is decided, the process confined, its hands are shaken, its
 //! tools are reviewed.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,101 +10,26 @@ use tokio::sync::Mutex;
 use crate::audit::{AuditError, EventKind, Outcome};
 use crate::clean;
 use crate::config::ServerDefinition;
-use crate::decision::{Decision, DecisionError, Denial, Permit};
-use crate::disk::program::ProgramError;
+use crate::decision::{Decision, Permit};
 use crate::grant::{Grant, Launch};
 use crate::request::{
     Agent, Answer, Confinee, LedgerError, PinKind, PinRecord, ServerFacts, Source, StartServer,
 };
-use crate::sandbox::{self, Confined, PlanError, SpawnError, Stdio};
+use crate::sandbox::{self, Confined, Stdio};
 use crate::transport::{
     CallError as UpstreamError, ClientInfo, CloseHook, ServerTools, Upstream, UpstreamEvents,
 };
 
 use super::arguments;
+use super::hints;
 use super::line::Line;
 use super::prepare::{Prepared, agreed, prepare};
 use super::present;
 use super::private::Private;
-use super::reach::{Outlet, Tenant};
+use super::reach::{self, Outlet, RefusedHost, Tenant};
 use super::server::Server;
+use super::start_error::StartError;
 use super::tools;
-
-/// Why a server did not start.
-#[derive(Debug)]
-pub(crate) enum StartError {
-    /// Policy or a person said no.
-    Denied(Denial),
-    /// The decision could not be taken.
-    Decision(DecisionError),
-    /// The program was not found or cannot be read.
-    Program(ProgramError),
-    /// A path of the definition cannot be resolved.
-    Path(String),
-    /// The sandbox cannot be planned for these terms.
-    Plan(PlanError),
-    /// The sandbox could not be set up, or the program not be executed.
-    Spawn(SpawnError),
-    /// The way out of the sandbox cannot be opened.
-    Proxy(std::io::Error),
-    /// What was judged and what would be done differ.
-    Changed(String),
-    /// It runs, but does not answer as an MCP server.
-    Handshake {
-        /// What went wrong.
-        error: UpstreamError,
-        /// The last lines of its standard error.
-        stderr: String,
-    },
-}
-
-impl fmt::Display for StartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Denied(denial) => denial.fmt(f),
-            Self::Decision(error) => error.fmt(f),
-            Self::Program(error) => error.fmt(f),
-            Self::Path(text) | Self::Changed(text) => f.write_str(text),
-            Self::Plan(error) => error.fmt(f),
-            Self::Spawn(error) => error.fmt(f),
-            Self::Proxy(error) => write!(f, "the proxy of the sandbox cannot be started: {error}"),
-            Self::Handshake { error, stderr } if stderr.is_empty() => error.fmt(f),
-            Self::Handshake { error, stderr } => write!(f, "{error}; its last words:\n{stderr}"),
-        }
-    }
-}
-
-impl std::error::Error for StartError {}
-
-impl From<DecisionError> for StartError {
-    fn from(error: DecisionError) -> Self {
-        Self::Decision(error)
-    }
-}
-
-impl From<tools::ReviewError> for StartError {
-    fn from(error: tools::ReviewError) -> Self {
-        match error {
-            tools::ReviewError::Decision(error) => Self::Decision(error),
-            tools::ReviewError::Upstream(error) => Self::Handshake {
-                error,
-                stderr: String::new(),
-            },
-        }
-    }
-}
-
-impl From<LedgerError> for StartError {
-    fn from(error: LedgerError) -> Self {
-        Self::Decision(error.into())
-    }
-}
-
-impl From<AuditError> for StartError {
-    fn from(error: AuditError) -> Self {
-        Self::Decision(error.into())
-    }
-}
 
 /// What a start waits for, as it is told to whoever watches it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,8 +88,41 @@ pub(crate) async fn open(
             let stderr = server.upstream.stderr_tail();
             let exit = server.shutdown().await.map(|exit| exit.to_string());
             failed(line, definition, exit)?;
-            Err(StartError::Handshake { error, stderr })
+            Err(unusable(
+                line,
+                definition,
+                (error, stderr),
+                &server.refused_since(0),
+            ))
         }
+    }
+}
+
+/// Why the start of a server would be denied now, whatever anybody answers. `None` where it would be
+/// allowed or asked about, or cannot be judged: its program may have been moved since it started.
+pub(crate) fn denied_now(
+    line: &Line,
+    agent: &Agent,
+    definition: &ServerDefinition,
+) -> Option<String> {
+    let prepared = prepare(line, definition).ok()?;
+    let run = line.run();
+    line.point
+        .denied(line.asking(agent, &run), &prepared.action)
+}
+
+fn unusable(
+    line: &Line,
+    definition: &ServerDefinition,
+    (error, stderr): (UpstreamError, String),
+    refused: &[RefusedHost],
+) -> StartError {
+    let words = format!("{stderr}\n{error}");
+    StartError::Handshake {
+        hint: hints::hint(definition, line.ground.home.as_deref(), &words),
+        error,
+        unreached: reach::told(refused),
+        stderr,
     }
 }
 
@@ -318,7 +275,12 @@ async fn connect(
         let stderr = upstream.stderr_tail();
         let exit = end(&confined).await;
         failed(line, definition, exit)?;
-        return Err(StartError::Handshake { error, stderr });
+        let mut refused = Vec::new();
+        if let Some(outlet) = outlet {
+            outlet.close().await;
+            refused = outlet.refused_since(0);
+        }
+        return Err(unusable(line, definition, (error, stderr), &refused));
     }
     let server = Server {
         definition: definition.clone(),

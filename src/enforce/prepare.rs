@@ -15,10 +15,10 @@ use crate::request::{
 use crate::sandbox;
 
 use super::code;
-use super::launch::StartError;
 use super::line::{Ground, Line};
 use super::present::{self, StartView};
 use super::private::Private;
+use super::start_error::StartError;
 use super::terms::{self, Wanted};
 
 /// A start, ready to be decided.
@@ -203,6 +203,9 @@ fn itself(
     digest.field(place(&cwd.to_path_buf()));
     digest.list(wanted.read.iter().map(place));
     digest.list(wanted.write.iter().map(place));
+    if let Some(sockets) = &wanted.sockets {
+        digest.field("unix sockets").list(sockets.iter().map(place));
+    }
     digest.finish()
 }
 
@@ -282,6 +285,9 @@ fn wanted(
     Ok(Wanted {
         read,
         write: all(&definition.write_paths, "writePaths")?,
+        sockets: (definition.sockets.as_ref())
+            .map(|sockets| all(sockets, "unixSockets"))
+            .transpose()?,
         network: definition.network,
         hosts: definition.hosts.clone(),
         env: definition.environment(),

@@ -36,9 +36,7 @@ impl Private {
             .filter(|path| *path != cache)
             .collect();
         Ok(Self {
-            temp: root
-                .join("temp")
-                .join(format!("{}-{}", std::process::id(), disk::random_id()?)),
+            temp: root.join("temp").join(unused_name()?),
             cache,
             others,
             held: OnceLock::new(),
@@ -103,6 +101,14 @@ impl Private {
             _ => private,
         }
     }
+}
+
+/// A short name: programs make Unix sockets in their temporary folder, and the path of one has room
+/// for 107 bytes. Nobody else can make names where this stands.
+fn unused_name() -> io::Result<String> {
+    let random = disk::random_id()?;
+    let short: String = random.chars().take(8).collect();
+    Ok(format!("{:x}-{short}", std::process::id()))
 }
 
 fn folders_in(root: &Path) -> Vec<PathBuf> {

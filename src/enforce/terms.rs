@@ -16,6 +16,8 @@ use super::private::Private;
 pub(crate) struct Wanted {
     pub(crate) read: Vec<PathBuf>,
     pub(crate) write: Vec<PathBuf>,
+    /// `None`: no Unix sockets; else those that it makes itself and these.
+    pub(crate) sockets: Option<Vec<PathBuf>>,
     pub(crate) network: Network,
     /// Hosts that are asked for at the start.
     pub(crate) hosts: Vec<HostRule>,
@@ -33,7 +35,9 @@ pub(crate) fn terms(ground: &Ground, wanted: &Wanted, private: &Private) -> (Gra
     let grant = Grant {
         home: ground.home.clone(),
         protect: (write.iter())
+            .filter(|root| !root.is_file())
             .flat_map(|root| protected(root, ground.home.as_deref()))
+            .filter(|entry| !wanted.write.contains(entry))
             .collect(),
         write: write
             .iter()
@@ -41,18 +45,26 @@ pub(crate) fn terms(ground: &Ground, wanted: &Wanted, private: &Private) -> (Gra
             .chain([private.cache.clone(), private.temp.clone()])
             .collect(),
         read,
-        hide: hidden(ground, private),
-        sockets: Vec::new(),
+        hide: hidden(
+            ground,
+            private,
+            wanted.sockets.as_deref().unwrap_or_default(),
+        ),
+        sockets: sockets(wanted, private),
         temp: Some(private.temp.clone()),
         network: wanted.network,
         env: environment(ground, wanted, private),
         limits: Limits::default(),
         terminal: wanted.terminal,
     };
-    (grant, wishes(ground, wanted, &project))
+    (grant, wishes(ground, wanted, (&project, private)))
 }
 
-fn wishes(ground: &Ground, wanted: &Wanted, project: &[PathBuf]) -> Vec<Wish> {
+fn wishes(
+    ground: &Ground,
+    wanted: &Wanted,
+    (project, private): (&[PathBuf], &Private),
+) -> Vec<Wish> {
     let facts = |path: &PathBuf| ground.places.facts(path.to_string_lossy());
     let mut wishes: Vec<Wish> = Vec::new();
     for root in project {
@@ -61,6 +73,8 @@ fn wishes(ground: &Ground, wanted: &Wanted, project: &[PathBuf]) -> Vec<Wish> {
     }
     wishes.extend(wanted.read.iter().map(|path| Wish::Read(facts(path))));
     wishes.extend(wanted.write.iter().map(|path| Wish::Write(facts(path))));
+    let sockets = sockets(wanted, private);
+    wishes.extend(sockets.iter().map(|path| Wish::Socket(facts(path))));
     if wanted.network == Network::Whole {
         wishes.push(Wish::Network(NetworkWish::Whole));
     }
@@ -70,6 +84,13 @@ fn wishes(ground: &Ground, wanted: &Wanted, project: &[PathBuf]) -> Vec<Wish> {
     }
     wishes.extend(wanted.env_facts.iter().cloned().map(Wish::Env));
     wishes
+}
+
+/// The private cache stands for the sockets that a process makes itself.
+fn sockets(wanted: &Wanted, private: &Private) -> Vec<PathBuf> {
+    let named = wanted.sockets.iter().flatten().cloned();
+    let own = wanted.sockets.is_some().then(|| private.cache.clone());
+    own.into_iter().chain(named).collect()
 }
 
 fn toolchains(ground: &Ground) -> Vec<PathBuf> {
@@ -98,7 +119,7 @@ fn protected(root: &Path, home: Option<&Path>) -> Vec<PathBuf> {
 }
 
 /// What no sandbox sees: credentials, Creance's own folders, private folders of other servers.
-fn hidden(ground: &Ground, private: &Private) -> Vec<PathBuf> {
+fn hidden(ground: &Ground, private: &Private, sockets: &[PathBuf]) -> Vec<PathBuf> {
     let mut hidden: BTreeSet<PathBuf> = ground.own.iter().cloned().collect();
     hidden.extend(guarded::SYSTEM_SECRETS.iter().map(PathBuf::from));
     if let Some(home) = &ground.home {
@@ -108,11 +129,20 @@ fn hidden(ground: &Ground, private: &Private) -> Vec<PathBuf> {
     for name in ["SSH_AUTH_SOCK", "XDG_RUNTIME_DIR"] {
         if let Some(path) = ground.environment.get(name)
             && path.starts_with('/')
+            && !is_granted(Path::new(path), sockets)
         {
             hidden.insert(PathBuf::from(path));
         }
     }
     hidden.into_iter().collect()
+}
+
+/// Whether a folder of sockets gives way to a socket in it that was granted by name: itself, or
+/// below `/run`, which is empty but for what is named.
+fn is_granted(hidden: &Path, sockets: &[PathBuf]) -> bool {
+    sockets.iter().any(|socket| {
+        socket == hidden || (hidden.starts_with("/run") && socket.starts_with(hidden))
+    })
 }
 
 /// The whole environment: the fixed short list, private folders, and what the entry names.

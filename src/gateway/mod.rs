@@ -6,6 +6,7 @@ mod client;
 mod elicit;
 mod member;
 mod pipeline;
+mod recall;
 mod review;
 mod serve;
 mod status;

@@ -50,6 +50,8 @@ pub(crate) struct Gateway {
     closing: AtomicBool,
     /// The client does not know the newest catalogue.
     news: Arc<Notify>,
+    /// Why the policy files as they are now are not in force.
+    refused_policies: RwLock<Option<String>>,
 }
 
 impl Gateway {
@@ -74,6 +76,7 @@ impl Gateway {
             begun: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             news: Arc::default(),
+            refused_policies: RwLock::default(),
         })
     }
 
@@ -234,6 +237,25 @@ impl Gateway {
             *catalogue = Arc::new(catalogue.gather(&self.members, self.settings.names));
         }
         self.news.notify_one();
+    }
+
+    /// The policy files changed. Where they cannot be used, the last good ones are in force and this is
+    /// why; else servers that may not run any more are ended.
+    pub(crate) fn policies_changed(&self, refused: Option<String>) {
+        let replaced = refused.is_none();
+        *self
+            .refused_policies
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = refused;
+        if let (true, Some(gateway)) = (replaced, self.me.upgrade()) {
+            self.spawn(async move { gateway.recall().await });
+        }
+    }
+
+    /// Why the policy files as they are now are not in force.
+    pub(super) fn refused_policies(&self) -> Option<String> {
+        let kept = self.refused_policies.read();
+        kept.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// A task that this gateway owns: it is aborted when the gateway closes.

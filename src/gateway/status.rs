@@ -53,6 +53,13 @@ pub(super) fn report(gateway: &Gateway) -> Json {
              shows them"
         )),
     }
+    if gateway.refused_policies().is_some() {
+        lines.push(
+            "the policy files changed and cannot be used, so the last good policies stay in force: \
+             `creance policy check` shows the person why"
+                .to_owned(),
+        );
+    }
     if lines.is_empty() {
         lines.push("no servers are configured: `creance server add` adds one".to_owned());
     }

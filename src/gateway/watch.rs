@@ -8,8 +8,9 @@ use tokio::sync::{Notify, watch};
 
 use crate::audit::EventKind;
 use crate::clean;
-use crate::enforce::Server;
-use crate::enforce::launch::{self, Phase, StartError};
+use crate::enforce::StartError;
+use crate::enforce::launch::{self, Phase};
+use crate::enforce::{Server, hints};
 use crate::protocol::rpc::Notification;
 use crate::transport::{ServerTools, UpstreamEvent, UpstreamEvents};
 
@@ -124,6 +125,10 @@ impl Gateway {
             text.push_str(" (it stopped too often and is not started again)");
         }
         let tail = clean::mask(&server.upstream.stderr_tail()).into_owned();
+        let home = self.line().ground.home.as_deref();
+        if let Some(hint) = hints::hint(&server.definition, home, &tail) {
+            text.push_str(&format!("; perhaps: {hint}"));
+        }
         if !tail.is_empty() {
             text.push_str(&format!("; its last words:\n{tail}"));
         }

@@ -9,6 +9,7 @@ mod lint;
 mod load;
 mod polarity;
 mod record;
+mod rule;
 mod set;
 mod source;
 mod verdict;
@@ -19,6 +20,7 @@ pub(crate) mod tests;
 
 pub use explain::{Clause, ExplainedPart, ExplainedPolicy, Explanation, Truth};
 pub use record::facts;
+pub(crate) use rule::rule;
 pub use set::{PolicyEffect, PolicyInfo, PolicySet};
 pub use source::{PolicyProblem, PolicySource};
 pub use verdict::{PolicyOutcome, Verdict, VerdictPart};

@@ -90,6 +90,20 @@ impl<'a> Query<'a> {
     }
 }
 
+/// Whether lasting answers about several states of one thing hold side by side.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Holding {
+    /// They do: two calls with other arguments.
+    #[default]
+    Each,
+    /// The latest alone does: who agrees to a changed server for good no longer agrees to what it
+    /// was, so that going back is a change too.
+    Latest,
+}
+
 /// Under what a person's answer is kept: an answer holds for a request with the same key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
@@ -103,6 +117,8 @@ pub struct Key {
     pub fingerprint: Digest,
     /// The scope in words, for the question (`this call`, `the tool user/fs/read`).
     pub scope: String,
+    /// What becomes of older answers.
+    pub holding: Holding,
 }
 
 /// Something that takes a decision. Sealed: each has its Cedar action and its enforcer in this crate.

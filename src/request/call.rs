@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::digest::Digest;
 
-use super::act::{Act, Action, Key, Query, Run};
+use super::act::{Act, Action, Holding, Key, Query, Run};
 use super::path::PathFacts;
 use super::principal::{Agent, Principal, ServerFacts};
 
@@ -84,12 +84,13 @@ impl Action for CallTool {
 
     fn keys(&self, agent: &Agent) -> Vec<Key> {
         let tool = format!("{}/{}", self.tool.server.id, self.tool.name);
-        let key = |resource: String, fingerprint: Digest, scope: String| Key {
+        let key = |resource: String, fingerprint: Digest, scope: String, holding: Holding| Key {
             action: Self::NAME,
             principal: agent.name.clone(),
             resource,
             fingerprint,
             scope,
+            holding,
         };
         let itself = self.tool.server.itself.to_string();
         let exact = Digest::of_fields(
@@ -102,11 +103,12 @@ impl Action for CallTool {
         );
         let server = self.tool.server.id.to_string();
         vec![
-            key(tool.clone(), exact, "this call".to_owned()),
+            key(tool.clone(), exact, "this call".to_owned(), Holding::Each),
             key(
                 tool.clone(),
                 Digest::of_fields("tool/2", [itself.clone(), self.tool.digest.to_string()]),
                 format!("the tool {tool}"),
+                Holding::Latest,
             ),
             key(
                 server.clone(),
@@ -115,6 +117,7 @@ impl Action for CallTool {
                     [itself, self.tool.server.tools.to_string()],
                 ),
                 format!("all tools of {server} as they are now"),
+                Holding::Latest,
             ),
         ]
     }
@@ -151,6 +154,7 @@ impl Action for ReadResource {
                 [&self.server.itself.to_string(), &self.uri],
             ),
             scope: "this resource".to_owned(),
+            holding: Holding::Latest,
         }]
     }
 }
@@ -193,6 +197,7 @@ impl Action for GetPrompt {
             resource: format!("{}/{}", self.server.id, self.name),
             fingerprint: Digest::of_fields("prompt.get/2", fields),
             scope: "this prompt with these arguments".to_owned(),
+            holding: Holding::Each,
         }]
     }
 }

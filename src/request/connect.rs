@@ -3,7 +3,7 @@
 use crate::address::HostName;
 use crate::digest::Digest;
 
-use super::act::{Act, Action, Key, Query, Run};
+use super::act::{Act, Action, Holding, Key, Query, Run};
 use super::answer::Answer;
 use super::principal::{Agent, Principal, ServerFacts};
 use super::program::ProgramFacts;
@@ -83,6 +83,7 @@ impl Action for ConnectHost {
             resource: format!("{subject}/{}", self.target()),
             fingerprint: Digest::of_fields("sandbox.network/1", [itself.to_string()]),
             scope: format!("this {what} to {}", self.target()),
+            holding: Holding::Each,
         }]
     }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
 
-use super::act::Key;
+use super::act::{Holding, Key};
 use super::answer::Answer;
 
 /// What a pin is about.
@@ -65,6 +65,9 @@ pub struct Entry {
     pub at_ms: i64,
     /// Until when it holds; `None` for ever.
     pub until_ms: Option<i64>,
+    /// See [`Key::holding`].
+    #[serde(default)]
+    pub holding: Holding,
 }
 
 impl Entry {
@@ -75,7 +78,31 @@ impl Entry {
             && self.principal == key.principal
             && self.resource == key.resource
             && self.fingerprint == key.fingerprint
-            && self.until_ms.is_none_or(|until| now_ms < until)
+            && !self.is_over(now_ms)
+    }
+
+    /// Whether its time is over.
+    #[must_use]
+    pub fn is_over(&self, now_ms: i64) -> bool {
+        self.until_ms.is_some_and(|until| now_ms >= until)
+    }
+
+    /// A name for this answer that people can type: it is the same on every machine and in every run.
+    #[must_use]
+    pub fn id(&self) -> String {
+        let fields = [&self.action, &self.principal, &self.resource, &self.scope];
+        let fingerprint = self.fingerprint.to_string();
+        Digest::of_fields("answer/1", fields.into_iter().chain([&fingerprint])).short()
+    }
+
+    /// Whether this newer answer takes the place of an older one.
+    #[must_use]
+    pub fn replaces(&self, older: &Self) -> bool {
+        self.action == older.action
+            && self.principal == older.principal
+            && self.resource == older.resource
+            && self.scope == older.scope
+            && (self.holding == Holding::Latest || self.fingerprint == older.fingerprint)
     }
 }
 
@@ -136,6 +163,12 @@ pub trait Ledger: Send + Sync + fmt::Debug {
     /// When the store cannot be written.
     fn forget(&self, server: &str) -> Result<usize, LedgerError>;
 
+    /// Takes one answer back, by [`Entry::id`]; returns whether there was one.
+    ///
+    /// # Errors
+    /// When the store cannot be written; the answer then still holds.
+    fn revoke(&self, id: &str) -> Result<bool, LedgerError>;
+
     /// All answers on file, for listing.
     ///
     /// # Errors
@@ -160,6 +193,13 @@ impl MemoryLedger {
 
     fn with_entries<T>(&self, act: impl FnOnce(&mut Vec<Entry>) -> T) -> T {
         act(&mut self.entries.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl MemoryLedger {
+    /// Ends the answers that a newer one kept elsewhere takes the place of.
+    pub(crate) fn end_older(&self, newer: &Entry) {
+        self.with_entries(|entries| entries.retain(|older| !newer.replaces(older)));
     }
 }
 
@@ -192,7 +232,10 @@ impl Ledger for MemoryLedger {
     }
 
     fn remember(&self, entry: Entry) -> Result<(), LedgerError> {
-        self.with_entries(|entries| entries.push(entry));
+        self.with_entries(|entries| {
+            entries.retain(|older| !entry.replaces(older));
+            entries.push(entry);
+        });
         Ok(())
     }
 
@@ -208,6 +251,14 @@ impl Ledger for MemoryLedger {
             before - entries.len()
         });
         Ok(pins + answers)
+    }
+
+    fn revoke(&self, id: &str) -> Result<bool, LedgerError> {
+        Ok(self.with_entries(|entries| {
+            let before = entries.len();
+            entries.retain(|entry| entry.id() != id);
+            entries.len() < before
+        }))
     }
 
     fn entries(&self) -> Result<Vec<Entry>, LedgerError> {

@@ -14,7 +14,7 @@ mod principal;
 mod program;
 mod start;
 
-pub use act::{Act, Action, Key, Query, Run, Trigger};
+pub use act::{Act, Action, Holding, Key, Query, Run, Trigger};
 pub use answer::Answer;
 pub use ask::{Approver, Asked, Channel, DenyAll, Detail, Question, Reply};
 pub use because::{Because, Layer, Role};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::digest::Digest;
 use crate::grant::{Confinement, Grant, Launch};
 
-use super::act::{Act, Action, Key, Query, Run};
+use super::act::{Act, Action, Holding, Key, Query, Run};
 use super::principal::{Agent, Pin, Principal};
 use super::start::Wish;
 
@@ -144,6 +144,7 @@ impl Action for RunCommand {
             resource: self.program.path.clone(),
             fingerprint: self.fingerprint,
             scope: "this command".to_owned(),
+            holding: Holding::Each,
         }]
     }
 }

@@ -9,7 +9,7 @@ use crate::address::HostName;
 use crate::digest::Digest;
 use crate::grant::{Confinement, Grant, Launch};
 
-use super::act::{Act, Action, Key, Query, Run};
+use super::act::{Act, Action, Holding, Key, Query, Run};
 use super::path::PathFacts;
 use super::principal::{Agent, Principal, ServerFacts};
 use super::program::{ProgramFacts, Risk, RunnerKind};
@@ -154,6 +154,7 @@ impl Action for StartServer {
             resource: self.server.subject.clone(),
             fingerprint: self.fingerprint(),
             scope: "this server as it is".to_owned(),
+            holding: Holding::Latest,
         }]
     }
 }
@@ -196,6 +197,7 @@ impl Action for ReviewTools {
             resource: self.server.subject.clone(),
             fingerprint: self.tools,
             scope: "this tool list".to_owned(),
+            holding: Holding::Latest,
         }]
     }
 }

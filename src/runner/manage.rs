@@ -13,7 +13,7 @@ use crate::config::ServerDefinition;
 use crate::disk::settings::{self, Files};
 use crate::enforce::prepare;
 use crate::grant::Network;
-use crate::request::{Approver, Entry, HostRule, PinKind, Source, Trigger};
+use crate::request::{Approver, HostRule, PinKind, Source, Trigger};
 
 use super::error::{Error, ErrorKind};
 use super::session::Session;
@@ -152,16 +152,6 @@ impl Workspace {
             .map_err(|e| Error::caused(ErrorKind::Io, e.to_string(), e))
     }
 
-    /// Answers on file.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub fn answers(&self) -> Result<Vec<Entry>, Error> {
-        self.ledger()?
-            .entries()
-            .map_err(|e| Error::caused(ErrorKind::Io, e.to_string(), e))
-    }
-
     /// Starts a server once with somebody to ask, so that it and its tools are agreed to, and ends
     /// it again. Returns the number of tools in use and those left out.
     ///
@@ -187,8 +177,9 @@ impl Workspace {
     /// When the audit log or the pins cannot be used.
     pub fn session(&self, approver: Arc<dyn Approver>, trigger: Trigger) -> Result<Session, Error> {
         self.policies.checked()?;
-        let line = self.line(approver, trigger)?;
-        Ok(Session::new(Arc::new(line), self.cli_agent()))
+        let line = Arc::new(self.line(approver, trigger)?);
+        self.follow_policies(&line, |_| ());
+        Ok(Session::new(line, self.cli_agent()))
     }
 }
 

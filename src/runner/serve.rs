@@ -13,6 +13,7 @@ use crate::terminal::{ApprovalSocket, Broker};
 use crate::transport::{self, Downstream};
 
 use super::error::{Error, ErrorKind};
+use super::follow::News;
 use super::spec::ServerSpec;
 use super::workspace::Workspace;
 
@@ -73,6 +74,15 @@ impl Workspace {
             start_timeout_ms: self.settings.start_timeout_ms(),
         };
         let gateway = Gateway::new(Arc::clone(&line), client, settings, members, problems);
+        let told = Arc::downgrade(&gateway);
+        self.follow_policies(&line, move |news| {
+            if let Some(gateway) = told.upgrade() {
+                gateway.policies_changed(match news {
+                    News::Refused(why) => Some(why),
+                    News::Replaced | News::Same => None,
+                });
+            }
+        });
         let why = tokio::select! {
             () = Arc::clone(&gateway).serve(inbox) => "the client is gone",
             () = ended_by_signal() => {

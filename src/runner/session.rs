@@ -7,8 +7,7 @@ use serde_json::Value;
 
 use crate::decision::{Decision, Permit};
 use crate::digest::Digest;
-use crate::enforce::launch::{self, StartError};
-use crate::enforce::{Line, call, command, present};
+use crate::enforce::{Line, StartError, call, command, launch, present};
 use crate::policy::PolicySet;
 use crate::request::{
     Action, Agent, Asked, CallTool, Pin, ServerFacts, ServerId, Source, ToolClaims, ToolFacts,

@@ -74,6 +74,21 @@ impl ServerSpec {
         self
     }
 
+    /// Lets it make Unix sockets. Any socket in a folder that it reads can then be reached.
+    #[must_use]
+    pub fn own_sockets(mut self) -> Self {
+        self.definition.sockets.get_or_insert_default();
+        self
+    }
+
+    /// A Unix socket that it may connect to, beside those that it makes.
+    #[must_use]
+    pub fn socket(mut self, path: impl Into<String>) -> Self {
+        let sockets = self.definition.sockets.get_or_insert_default();
+        sockets.push(Text::plain(path));
+        self
+    }
+
     /// The network it asks for; without it, none.
     #[must_use]
     pub fn network(mut self, network: Network) -> Self {
@@ -133,6 +148,21 @@ impl CommandSpec {
     #[must_use]
     pub fn write_path(mut self, path: impl Into<PathBuf>) -> Self {
         self.command.write.push(path.into());
+        self
+    }
+
+    /// Lets it make Unix sockets. Any socket in a folder that it reads can then be reached.
+    #[must_use]
+    pub fn own_sockets(mut self) -> Self {
+        self.command.sockets.get_or_insert_default();
+        self
+    }
+
+    /// A Unix socket that it may connect to, beside those that it makes.
+    #[must_use]
+    pub fn socket(mut self, path: impl Into<PathBuf>) -> Self {
+        let sockets = self.command.sockets.get_or_insert_default();
+        sockets.push(path.into());
         self
     }
 

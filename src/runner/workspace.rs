@@ -18,6 +18,7 @@ use crate::request::{Agent, Approver, Ledger, Places, Trigger};
 use crate::sandbox::Machine;
 
 use super::error::{Error, ErrorKind};
+use super::follow::Followed;
 use super::policies::Policies;
 
 /// Where a workspace is looked for.
@@ -57,6 +58,7 @@ pub struct Workspace {
     pub(super) ground: Ground,
     pub(super) user: String,
     pub(super) policies: Policies,
+    pub(super) followed: Followed,
     pub(super) servers: Vec<ServerDefinition>,
     pub(super) settings: Settings,
     pub(super) problems: Vec<String>,
@@ -87,7 +89,13 @@ impl Workspace {
             None
         };
         let ground = ground(&surroundings, &folders, org.as_deref())?;
-        let policies = Policies::read(&policy_folders(&folders, org.as_deref(), &ground));
+        let policy_folders = policy_folders(&folders, org.as_deref(), &ground);
+        // The look comes first: what changes while the files are read is then a change.
+        let followed = Followed {
+            seen: disk::look_at_policies(&policy_folders).seen,
+            folders: policy_folders,
+        };
+        let policies = Policies::read(&followed.folders);
         let files = settings::Files::new(&folders.config, ground.project.as_deref());
         let Configuration {
             servers,
@@ -103,6 +111,7 @@ impl Workspace {
             ground,
             user: surroundings.user,
             policies,
+            followed,
             servers,
             settings,
             machine: std::sync::OnceLock::new(),
@@ -200,13 +209,18 @@ impl Workspace {
         let run_id = disk::random_id()
             .map_err(|e| Error::caused(ErrorKind::Io, format!("no random numbers: {e}"), e))?;
         Ok(Line {
-            point: Arc::new(DecisionPoint::new(
-                policies,
-                audit,
-                ledger,
-                approver,
-                (disk::clock, disk::random_id, run_id),
-            )),
+            point: Arc::new(
+                DecisionPoint::new(
+                    policies,
+                    audit,
+                    ledger,
+                    approver,
+                    (disk::clock, disk::random_id, run_id),
+                )
+                .keeping_for(Duration::from_secs(
+                    self.settings.keep_days() * 24 * 60 * 60,
+                )),
+            ),
             outlets: Outlets::default(),
             machine: self.machine(),
             ground: self.ground.clone(),

@@ -4,8 +4,9 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::advice::MachineFacts;
 use super::apply;
-use super::machine::{Effort, offers};
+use super::machine::{Effort, Tried, offers_of, tried};
 use super::plan::{Backend, confinement};
 use crate::grant::{Confinement, Grant, Guarantee, Level};
 
@@ -19,6 +20,8 @@ pub struct DoctorReport {
     pub landlock_abi: u32,
     /// Whether this runs as root.
     pub root: bool,
+    /// What else is known about the machine.
+    pub facts: MachineFacts,
     /// Each backend, strongest first.
     pub backends: Vec<BackendReport>,
     /// What an ordinary server would get.
@@ -32,12 +35,19 @@ pub struct BackendReport {
     pub name: String,
     /// The step that failed and the way out; `None` when it works.
     pub failure: Option<String>,
+    /// The step that failed.
+    pub stage: Option<String>,
+    /// Its error number.
+    pub errno: Option<i32>,
+    /// The way out, where one is known.
+    pub fix: Option<String>,
 }
 
 /// Tries every backend of this machine.
 #[must_use]
 pub fn examine() -> DoctorReport {
-    let offers = offers(Effort::All);
+    let tried = tried(Effort::All);
+    let offers = offers_of(&tried);
     let chosen = offers.backends.iter().find(|offer| offer.failure.is_none());
     let chosen = chosen.map_or(Backend::None, |offer| offer.backend);
     DoctorReport {
@@ -45,14 +55,22 @@ pub fn examine() -> DoctorReport {
         landlock_abi: offers.landlock,
         root: offers.root,
         confinement: confinement(chosen, &Grant::default(), &offers),
-        backends: offers
-            .backends
-            .into_iter()
-            .map(|offer| BackendReport {
-                name: offer.backend.name().to_owned(),
-                failure: offer.failure,
-            })
-            .collect(),
+        facts: apply::facts(),
+        backends: tried.into_iter().map(backend).collect(),
+    }
+}
+
+fn backend((backend, failure): Tried) -> BackendReport {
+    let text = failure.as_ref().map(ToString::to_string);
+    let (stage, errno, fix) = failure.map_or((None, None, None), |failure| {
+        (Some(failure.stage), failure.errno, failure.fix)
+    });
+    BackendReport {
+        name: backend.name().to_owned(),
+        failure: text,
+        stage,
+        errno,
+        fix,
     }
 }
 
@@ -71,6 +89,9 @@ impl fmt::Display for DoctorReport {
         match self.landlock_abi {
             0 => writeln!(f, "landlock   not there")?,
             abi => writeln!(f, "landlock   ABI {abi}")?,
+        }
+        for (name, text) in self.facts.lines() {
+            writeln!(f, "{name:<10} {text}")?;
         }
         writeln!(f, "backends")?;
         for backend in &self.backends {

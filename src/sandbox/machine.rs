@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use super::advice::Failure;
 use super::apply;
 use super::plan::{Backend, Offer, Offers, PlanError};
 
@@ -57,6 +58,14 @@ pub(super) enum Effort {
 
 /// Tries the backends of this system in their order.
 pub(super) fn offers(effort: Effort) -> Offers {
+    offers_of(&tried(effort))
+}
+
+/// A backend, and why it does not work.
+pub(super) type Tried = (Backend, Option<Failure>);
+
+/// What became of each backend.
+pub(super) fn tried(effort: Effort) -> Vec<Tried> {
     let mut backends = Vec::new();
     for backend in Backend::ALL {
         if backend == Backend::None {
@@ -64,11 +73,21 @@ pub(super) fn offers(effort: Effort) -> Offers {
         }
         let failure = apply::try_backend(backend).err();
         let works = failure.is_none();
-        backends.push(Offer { backend, failure });
+        backends.push((backend, failure));
         if works && effort == Effort::FirstThatWorks {
             break;
         }
     }
+    backends
+}
+
+/// The same as an offer to plans.
+pub(super) fn offers_of(tried: &[Tried]) -> Offers {
+    let offer = |(backend, failure): &Tried| Offer {
+        backend: *backend,
+        failure: failure.as_ref().map(ToString::to_string),
+    };
+    let backends = tried.iter().map(offer).collect();
     Offers {
         backends,
         root: apply::is_root(),

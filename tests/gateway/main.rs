@@ -13,6 +13,7 @@
     reason = "each of these tests is one story, from a server's start to what a client, a person and the log saw"
 )]
 
+mod answers;
 mod cases;
 mod client;
 mod clients;
@@ -30,6 +31,7 @@ mod pins;
 mod processes;
 mod raw;
 mod real;
+mod reload;
 mod servers;
 mod stage;
 #[cfg(target_os = "linux")]

@@ -121,7 +121,10 @@ fn a_changed_start_asks_again() {
         assert!(status.contains(state), "{status}");
         asks_again(&stage, "server.start", want);
     }
-    // Back to what was agreed to for good at first: its answer is still on file, and shown.
+    // Back to what was agreed to for good at first: a change like any other.
+    configure(&stage, &json!([]), &json!({}));
+    program(&stage, "home/tools/server", SERVER);
+    asks_again(&stage, "server.start", &["which has changed"]);
     stage.audit_verifies();
 }
 

@@ -112,14 +112,20 @@ pub(crate) fn npx_cache() -> &'static Result<PathBuf, String> {
 pub(crate) const MEMORY: &str = "@modelcontextprotocol/server-memory@2026.8.31";
 
 fn environment(name: &str, list: &str) -> Result<Python, String> {
-    let python = find("python3")?;
-    run(Command::new(&python).args([
+    environment_of(&find("python3")?, name, list)
+}
+
+/// The same for one interpreter.
+pub(crate) fn environment_of(python: &Path, name: &str, list: &str) -> Result<Python, String> {
+    run(Command::new(python).args([
         "-c",
         "import sys, venv; sys.exit(sys.version_info < (3, 10))",
     ]))
     .map_err(|why| format!("python3 with venv, 3.10 or later, is needed: {why}"))?;
-    let folder = once(name, list, |folder| {
-        run(Command::new(&python).args(["-m", "venv"]).arg(folder))?;
+    // An environment is bound to the interpreter that made it.
+    let stamp = format!("{list}{}", python.display());
+    let folder = once(name, &stamp, |folder| {
+        run(Command::new(python).args(["-m", "venv"]).arg(folder))?;
         write(&folder.join("list.txt"), list)?;
         let quiet = [
             "install",

@@ -14,8 +14,6 @@
 )]
 
 #[cfg(target_os = "linux")]
-mod attacks;
-#[cfg(target_os = "linux")]
 mod cases;
 #[cfg(target_os = "linux")]
 mod escapes;
@@ -23,8 +21,6 @@ mod escapes;
 mod ground;
 #[cfg(target_os = "linux")]
 mod kill;
-#[cfg(target_os = "linux")]
-mod probe;
 #[cfg(target_os = "linux")]
 mod runner;
 #[cfg(target_os = "linux")]

@@ -56,7 +56,7 @@ fn log(events: &[Event]) -> (Vec<Vec<u8>>, Head) {
     let mut lines = Vec::new();
     for event in events {
         let mut line = Vec::new();
-        head = link(&mut line, head, event).unwrap();
+        head = link(&mut line, head, event, None).unwrap();
         lines.push(line);
     }
     (lines, head)
@@ -172,6 +172,7 @@ fn aud_07_a_torn_line_that_was_closed_off_is_a_loss() {
                 name: String::new(),
                 details: Value::Null,
             }),
+            None,
         )
         .unwrap();
         note
@@ -187,6 +188,7 @@ fn aud_07_a_torn_line_that_was_closed_off_is_a_loss() {
     assert_eq!(
         report.losses,
         [Loss {
+            file: None,
             line: 3,
             kind: LossKind::TornLine {
                 bytes: torn.len() as u64

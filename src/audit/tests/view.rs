@@ -12,6 +12,8 @@ fn record(seq: u64, kind: EventKind) -> Record {
         v: 1,
         seq,
         prev: Digest::of(""),
+        key: None,
+        mac: None,
         event: Event {
             at_ms: 1_700_000_000_000 + i64::try_from(seq).unwrap(),
             run: format!("run{}", seq % 2),

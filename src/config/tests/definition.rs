@@ -59,6 +59,8 @@ fn every_field_counts_and_comforts_do_not() {
         r#""args": ["a", "b"], "network": true"#,
         r#""args": ["a", "b"], "writePaths": ["/x"]"#,
         r#""args": ["a", "b"], "readPaths": ["/x"]"#,
+        r#""args": ["a", "b"], "unixSockets": true"#,
+        r#""args": ["a", "b"], "unixSockets": ["/x"]"#,
     ] {
         let other = entry(other);
         assert_ne!(plain.digest(), other.digest(), "{other:?}");
@@ -71,6 +73,7 @@ fn every_field_counts_and_comforts_do_not() {
     for same in [
         r#""args": ["a", "b"], "timeoutMs": 5"#,
         r#""enabled": false, "args": ["a", "b"]"#,
+        r#""args": ["a", "b"], "unixSockets": false"#,
     ] {
         assert_eq!(plain.digest(), entry(same).digest());
     }

@@ -67,6 +67,8 @@ fn schema_and_reader_agree() {
         ("network", json!("yes")),
         ("writePaths", json!([""])),
         ("cwd", json!("")),
+        ("unixSockets", json!("/run/x")),
+        ("unixSockets", json!([""])),
         ("timeoutMs", json!(0)),
         ("timeoutMs", json!(86_400_001)),
         ("timeoutMs", json!(1.5)),
@@ -75,6 +77,12 @@ fn schema_and_reader_agree() {
         ("url", json!("https://h.test")),
     ] {
         check(&server(json!({"command": "r", key: value})), "refuse");
+    }
+    for sockets in [json!(true), json!(false), json!(["/run/x"])] {
+        check(
+            &server(json!({"command": "r", "unixSockets": sockets})),
+            "accept",
+        );
     }
     check(&server(json!({})), "refuse");
     check(&server(json!({"command": ""})), "refuse");

@@ -14,7 +14,7 @@ use crate::clean;
 use crate::config::{ConfigProblem, SERVERS, SYNTAX, parse};
 use crate::request::Source;
 
-use super::super::append::lock_file;
+use super::super::log_file::lock_file;
 use super::super::os;
 use super::super::program::os as program_os;
 use super::super::write::write_atomic_as;

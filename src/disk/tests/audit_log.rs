@@ -113,9 +113,9 @@ fn aud_07_a_torn_line_is_closed_off() {
 
 #[test]
 fn aud_07_a_torn_first_line_is_closed_off() {
-    let (folder, path) = place();
-    fs::create_dir(folder.path().join("state")).unwrap();
     for (torn, want) in [(&br#"{"v":1,"se"#[..], 10), (b"\0\0", 2)] {
+        let (folder, path) = place();
+        fs::create_dir(folder.path().join("state")).unwrap();
         write(&path, torn).unwrap();
         let log = AuditLog::file(&path).unwrap();
         assert_eq!(seq(&log, "a"), 2);

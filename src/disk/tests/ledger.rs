@@ -3,6 +3,7 @@
 use std::fs::{read_to_string, write};
 
 use crate::digest::Digest;
+use crate::request::Holding;
 
 use super::*;
 
@@ -13,6 +14,7 @@ fn key(resource: &str) -> Key {
         resource: resource.to_owned(),
         fingerprint: Digest::of("same"),
         scope: "this tool".to_owned(),
+        holding: Holding::Each,
     }
 }
 
@@ -28,6 +30,7 @@ fn entry(resource: &str, answer: Answer) -> Entry {
         channel: "terminal".to_owned(),
         at_ms: 1000,
         until_ms: None,
+        holding: key.holding,
     }
 }
 
@@ -103,6 +106,68 @@ fn answers_end_and_are_replaced() {
     for never in [Answer::None, Answer::Once] {
         assert!(ledger.remember(entry("user/a/read", never)).is_err());
     }
+}
+
+/// Which of several answers about one thing hold after the last one was given.
+#[test]
+fn a_newer_state_ends_an_older_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.json");
+    let state = |name: &str, (answer, holding)| Entry {
+        fingerprint: Digest::of(name),
+        holding,
+        ..entry("user/a", answer)
+    };
+    let check = |first, second, want: &[&str]| {
+        let _ = std::fs::remove_file(&path);
+        let ledger = FileLedger::file(&path).unwrap();
+        ledger.remember(state("old", first)).unwrap();
+        ledger.remember(state("new", second)).unwrap();
+        let other = Entry {
+            scope: "another scope".to_owned(),
+            ..state("other", second)
+        };
+        ledger.remember(other).unwrap();
+        let held = |name: &str| {
+            let key = Key {
+                fingerprint: Digest::of(name),
+                ..key("user/a")
+            };
+            ledger.answer(&[key], 2000).unwrap().is_some()
+        };
+        let held: Vec<&str> = (["old", "new", "other"].into_iter())
+            .filter(|name| held(name))
+            .collect();
+        assert_eq!(held, want, "{first:?} {second:?}");
+    };
+    let (always, session) = (Answer::Remembered, Answer::Session);
+    let (each, latest) = (Holding::Each, Holding::Latest);
+    let all = ["old", "new", "other"];
+    let newer = ["new", "other"];
+    check((always, each), (always, each), &all);
+    check((always, latest), (always, latest), &newer);
+    check((session, latest), (session, latest), &newer);
+    check((session, latest), (always, latest), &newer);
+    // For this session only: what was agreed to for good stays agreed to.
+    check((always, latest), (session, latest), &all);
+}
+
+#[test]
+fn one_answer_is_taken_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = FileLedger::file(folder.path().join("ledger.json")).unwrap();
+    let kept = entry("user/a/read", Answer::Remembered);
+    let other = entry("user/b/read", Answer::Remembered);
+    assert_ne!(kept.id(), other.id());
+    ledger.remember(kept.clone()).unwrap();
+    ledger.remember(other).unwrap();
+    assert!(ledger.revoke(&kept.id()).unwrap());
+    assert!(!ledger.revoke(&kept.id()).unwrap());
+    assert_eq!(answer(&ledger, "user/a/read", 2000), None);
+    assert_eq!(
+        answer(&ledger, "user/b/read", 2000),
+        Some(Answer::Remembered)
+    );
 }
 
 #[test]

@@ -95,24 +95,27 @@ pub(crate) fn folders(grant: &Grant) -> Result<Vec<Folder>, PlanError> {
     check(grant, &all)?;
     all.sort_by(|a, b| (depth(&a.path), &a.path, a.kind).cmp(&(depth(&b.path), &b.path, b.kind)));
     all.dedup();
-    Ok(without_needless_reads(all))
+    Ok(without_needless(all))
 }
 
-/// A readable folder inside a writable one stays writable: reading never takes rights away.
-fn without_needless_reads(all: Vec<Folder>) -> Vec<Folder> {
-    let mut kept: Vec<Folder> = Vec::new();
-    for folder in &all {
-        let covering = all.iter().rfind(|other| {
+/// A folder inside a writable one is writable: reading never takes rights away, and a place that is
+/// mounted for itself could not be renamed, as editors and git do with files that they write.
+fn without_needless(all: Vec<Folder>) -> Vec<Folder> {
+    let is_needless = |folder: &Folder| {
+        let mut here = all.iter().filter(|other| other.path == folder.path);
+        let mut covering = all.iter().rev().filter(|other| {
             folder.path.starts_with(&other.path)
-                && (other.path != folder.path || other.kind == FolderKind::Write)
+                && (other.path != folder.path || other.kind > folder.kind)
         });
-        let needless = folder.kind == FolderKind::Read
-            && covering.is_some_and(|other| other.kind == FolderKind::Write);
-        if !needless {
-            kept.push(folder.clone());
-        }
-    }
-    kept
+        here.all(|other| matches!(other.kind, FolderKind::Read | FolderKind::Write))
+            && covering
+                .next()
+                .is_some_and(|other| other.kind == FolderKind::Write)
+    };
+    all.iter()
+        .filter(|folder| !is_needless(folder))
+        .cloned()
+        .collect()
 }
 
 fn check(grant: &Grant, folders: &[Folder]) -> Result<(), PlanError> {

@@ -10,7 +10,7 @@ use rustix::fs::{FileType, SealFlags};
 #[cfg(feature = "birdcage")]
 use super::stage_two;
 use super::start::HELPER;
-use super::{keeper, probe, sys};
+use super::{escape, keeper, probe, sys};
 use crate::sandbox::plan::Plan;
 use crate::sandbox::spawn::StageError;
 
@@ -45,6 +45,9 @@ pub(crate) fn run_helper_if_requested() {
     };
     if name.as_bytes() == probe::SCRATCH.as_bytes() {
         sys::exit_now(0);
+    }
+    if name.as_bytes() == escape::PROBE.as_bytes() {
+        escape::run()
     }
     #[cfg(feature = "birdcage")]
     if name.as_bytes() == SELF.as_bytes() && args.next().is_some_and(|arg| arg == STAGE_TWO) {

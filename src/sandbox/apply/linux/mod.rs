@@ -13,6 +13,8 @@ mod confined;
 mod devices;
 mod doorway;
 mod entry;
+mod escape;
+mod facts;
 mod guard;
 #[cfg(feature = "birdcage")]
 mod handover;
@@ -37,6 +39,8 @@ mod wall;
 
 pub(crate) use confined::{Confined, spawn};
 pub(crate) use entry::run_helper_if_requested;
+pub(crate) use escape::{reach, try_escapes};
+pub(crate) use facts::facts;
 pub(crate) use links::second_names;
 pub(crate) use probe::{is_root, system, try_backend};
 pub(crate) use wall::landlock_abi;

@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use crate::grant::{Grant, Launch};
+use crate::sandbox::advice::Failure;
 use crate::sandbox::machine::Machine;
 use crate::sandbox::plan::{Backend, plan};
 use crate::sandbox::spawn::{SpawnError, Stdio};
 
+use super::facts;
 use super::start::start;
 
 /// The name under which the scratch process is executed.
@@ -17,9 +19,9 @@ pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Confines a scratch process; the error says which step failed, with a way out where one is known.
-pub(crate) fn try_backend(backend: Backend) -> Result<(), String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+/// Confines a scratch process; the failure says which step failed, with a way out where one is known.
+pub(crate) fn try_backend(backend: Backend) -> Result<(), Failure> {
+    let program = std::env::current_exe().map_err(Failure::plain)?;
     let launch = Launch {
         program: program.clone(),
         name: SCRATCH.to_owned(),
@@ -32,35 +34,20 @@ pub(crate) fn try_backend(backend: Backend) -> Result<(), String> {
         ..Grant::default()
     };
     let plan = plan(&Machine::only(backend.name()), &launch, &grant);
-    let mut started = start(&plan.map_err(|error| error.to_string())?, Stdio::Inherit)
-        .map_err(|error| advice(&error))?;
+    let mut started =
+        start(&plan.map_err(Failure::plain)?, Stdio::Inherit).map_err(|error| failure(&error))?;
     drop(started.control);
-    started.child.wait().map_err(|error| error.to_string())?;
+    started.child.wait().map_err(Failure::plain)?;
     Ok(())
 }
 
-fn advice(error: &SpawnError) -> String {
-    let SpawnError::Stage(stage) = error else {
-        return error.to_string();
-    };
-    let way_out = match (stage.stage.as_str(), stage.errno) {
-        ("user-namespace", Some(libc::ENOSPC)) => "raise `sysctl user.max_user_namespaces` above 0",
-        ("user-namespace" | "user-map", Some(libc::EPERM | libc::EACCES)) => {
-            "allow user namespaces: `sysctl kernel.apparmor_restrict_unprivileged_userns=0`, \
-             `sysctl kernel.unprivileged_userns_clone=1`, or in a container a seccomp profile \
-             that allows unshare"
+fn failure(error: &SpawnError) -> Failure {
+    match error {
+        SpawnError::Stage(stage) => {
+            Failure::of(&stage.stage, &stage.error, stage.errno, &facts::facts())
         }
-        ("mounts" | "view" | "namespaces", Some(libc::EPERM | libc::EACCES)) => {
-            "an AppArmor or SELinux profile or the container forbids mounts: install the \
-             AppArmor profile for creance"
-        }
-        ("proc", _) => {
-            "`/proc` is masked, as in containers: start the container with \
-             `--security-opt systempaths=unconfined`"
-        }
-        _ => return stage.to_string(),
-    };
-    format!("{stage}: {way_out}")
+        other => Failure::plain(other),
+    }
 }
 
 /// The system's name and release.

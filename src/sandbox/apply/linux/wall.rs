@@ -1,11 +1,13 @@
 //! Landlock: inside namespaces a second wall around writes, signals and abstract sockets.
 
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use landlock::{
-    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset,
-    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
+    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr,
+    RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
 
 use super::probe::is_root;
 use super::readable;
@@ -76,7 +78,7 @@ fn alone_around(plan: &Plan) -> Result<RulesetStatus, landlock::RulesetError> {
         rules = allow(rules, &path, AccessFs::from_read(NEWEST))?;
     }
     for path in plan.writable() {
-        rules = allow(rules, path, all)?;
+        rules = allow_writes(rules, path, all)?;
     }
     for node in NODES {
         rules = allow(rules, Path::new(node), AccessFs::from_file(NEWEST))?;
@@ -93,8 +95,10 @@ fn around_writes(plan: &Plan) -> Result<RulesetStatus, landlock::RulesetError> {
         .create()?;
     let steers = plan.backend == Backend::LinuxL3 && is_root();
     let proc = (!steers).then_some(&PROC);
-    let private = PRIVATE.iter().chain(proc).map(Path::new);
-    for path in plan.writable().chain(private) {
+    for path in plan.writable() {
+        rules = allow_writes(rules, path, writes)?;
+    }
+    for path in PRIVATE.iter().chain(proc).map(Path::new) {
         rules = allow(rules, path, writes)?;
     }
     Ok(rules.restrict_self()?.ruleset)
@@ -106,10 +110,35 @@ fn allow(
     path: &Path,
     access: BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, landlock::RulesetError> {
-    let Ok(place) = PathFd::new(path) else {
-        return Ok(rules);
-    };
-    let access = if path.is_dir() {
+    match rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
+        Ok(place) => allow_at(rules, place, access),
+        Err(_) => Ok(rules),
+    }
+}
+
+/// The same for a folder that was granted for writing. It was resolved when it was granted: a link on
+/// the way to it was put there since, and leads to something that nobody granted.
+fn allow_writes(
+    rules: RulesetCreated,
+    path: &Path,
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, landlock::RulesetError> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let plain = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    match rustix::fs::openat2(CWD, path, flags, Mode::empty(), plain) {
+        Ok(place) => allow_at(rules, place, access),
+        Err(_) => Ok(rules),
+    }
+}
+
+fn allow_at(
+    rules: RulesetCreated,
+    place: OwnedFd,
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, landlock::RulesetError> {
+    let found = rustix::fs::fstat(&place);
+    let folder = found.is_ok_and(|found| FileType::from_raw_mode(found.st_mode).is_dir());
+    let access = if folder {
         access
     } else {
         access & AccessFs::from_file(NEWEST)

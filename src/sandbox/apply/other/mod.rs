@@ -4,7 +4,14 @@ mod confined;
 
 pub(crate) use confined::{Confined, spawn};
 
+use std::path::{Path, PathBuf};
+
+use crate::grant::{Confinement, Grant};
+use crate::sandbox::advice::{Failure, MachineFacts};
+use crate::sandbox::escape::Answer;
+use crate::sandbox::machine::Machine;
 use crate::sandbox::plan::Backend;
+use crate::sandbox::reach::Reached;
 
 /// Does nothing: no helper is used here.
 pub(crate) fn run_helper_if_requested() {}
@@ -25,7 +32,30 @@ pub(crate) fn second_names(_paths: &[std::path::PathBuf]) -> Vec<std::path::Path
 }
 
 /// No backend works here yet.
-pub(crate) fn try_backend(_backend: Backend) -> Result<(), String> {
+pub(crate) fn try_backend(_backend: Backend) -> Result<(), Failure> {
+    Err(Failure::plain("no sandbox backend for this system yet"))
+}
+
+/// Nothing is known that a way out would need.
+pub(crate) fn facts() -> MachineFacts {
+    MachineFacts::default()
+}
+
+/// There is no sandbox here to escape from.
+pub(crate) fn try_escapes(
+    _backend: Backend,
+    _ids: &[&str],
+    _tell: &mut dyn FnMut(&Confinement, Answer),
+) -> Result<Confinement, String> {
+    Err("no sandbox backend for this system yet".to_owned())
+}
+
+/// Nothing can be tried without a backend.
+pub(crate) fn reach(
+    _machine: &Machine,
+    _cwd: &Path,
+    _tried: (&Grant, &[PathBuf]),
+) -> Result<Reached, String> {
     Err("no sandbox backend for this system yet".to_owned())
 }
 

@@ -1,0 +1,108 @@
+//! Follows the policy folders while something runs: a change comes into force when all of it can be
+//! used; until then the last good policies stay, and that is said.
+
+use std::sync::{Arc, Weak};
+
+use serde_json::json;
+use tokio::runtime::Handle;
+use tokio::task;
+use tokio::time::sleep;
+
+use crate::audit::EventKind;
+use crate::clean;
+use crate::digest::Digest;
+use crate::disk::{PolicyFolder, look_at_policies};
+use crate::enforce::Line;
+
+use super::policies::Policies;
+use super::workspace::Workspace;
+
+/// What became of a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum News {
+    /// Other policies are in force.
+    Replaced,
+    /// The files mean what is in force.
+    Same,
+    /// They cannot be used: the last good policies stay in force.
+    Refused(String),
+}
+
+/// The folders as they were when the policies in force were read.
+#[derive(Clone, Debug)]
+pub(super) struct Followed {
+    pub(super) folders: Vec<PolicyFolder>,
+    pub(super) seen: Digest,
+}
+
+impl Workspace {
+    /// Follows the policy folders as long as the line is in use; `heard` is told what became of
+    /// each change. Without a runtime nothing is followed.
+    pub(super) fn follow_policies(&self, line: &Arc<Line>, heard: impl Fn(News) + Send + 'static) {
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(follow(Arc::downgrade(line), self.followed.clone(), heard));
+        }
+    }
+}
+
+async fn follow(line: Weak<Line>, mut followed: Followed, heard: impl Fn(News)) {
+    // A change is read once two looks agree: an editor or a copy may be in the middle of it.
+    let mut before = followed.seen;
+    loop {
+        let folders = followed.folders.clone();
+        let Ok(look) = task::spawn_blocking(move || look_at_policies(&folders)).await else {
+            return;
+        };
+        if look.seen != followed.seen && look.seen == before {
+            followed.seen = look.seen;
+            let folders = followed.folders.clone();
+            let Ok(policies) = task::spawn_blocking(move || Policies::read(&folders)).await else {
+                return;
+            };
+            let Some(line) = line.upgrade() else { return };
+            heard(take(&line, policies));
+        }
+        before = look.seen;
+        sleep(look.rest).await;
+        if line.strong_count() == 0 {
+            return;
+        }
+    }
+}
+
+/// Puts the policies in force, when they can be.
+fn take(line: &Line, policies: Policies) -> News {
+    for notice in &policies.notices {
+        tracing::warn!("{notice}");
+    }
+    if let Err(error) = policies.checked() {
+        let why = clean::line(&error.to_string(), 2_000);
+        tracing::warn!(
+            "the policy files changed and cannot be used; the last good ones stay in force"
+        );
+        note(line, "policies-refused", &json!({ "why": why }));
+        return News::Refused(why);
+    }
+    let (from, to) = (line.point.store().digest(), policies.store.digest());
+    if from == to {
+        return News::Same;
+    }
+    note(
+        line,
+        "policies-replaced",
+        &json!({ "from": from, "to": to }),
+    );
+    line.point.replace_store(policies.store);
+    line.outlets.cut();
+    tracing::info!("the policies changed: those of the files are in force now");
+    News::Replaced
+}
+
+/// A record that cannot be written keeps nothing from coming into force: with such a log nothing is
+/// permitted anyway, and the new policies may be stricter.
+fn note(line: &Line, name: &str, details: &serde_json::Value) {
+    let (name, details) = (name.to_owned(), details.clone());
+    if let Err(error) = line.point.note(EventKind::Note { name, details }) {
+        tracing::warn!("{error}");
+    }
+}
