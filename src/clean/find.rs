@@ -72,6 +72,10 @@ const fn kind_of(b: u8) -> u8 {
     }
 }
 
+#[expect(
+    clippy::indexing_slicing,
+    reason = "runs when it is compiled: a panic is an error there"
+)]
 const KINDS: [u8; 256] = {
     let mut kinds = [0; 256];
     let mut b = 0_u8;

@@ -124,6 +124,10 @@ pub(super) const SHAPES: &[Shape] = &[
 ];
 
 /// Where the shapes with this first letter stand.
+#[expect(
+    clippy::indexing_slicing,
+    reason = "runs when it is compiled: a panic is an error there"
+)]
 const BY_LETTER: [(u8, u8); 128] = {
     let mut places = [(0, 0); 128];
     let mut at = 0;
@@ -142,6 +146,10 @@ const BY_LETTER: [(u8, u8); 128] = {
 };
 
 /// The length of the shortest key.
+#[expect(
+    clippy::indexing_slicing,
+    reason = "runs when it is compiled: a panic is an error there"
+)]
 pub(super) const KEY_MIN: usize = {
     let mut least = WEB_TOKEN_MIN;
     let mut at = 0;
