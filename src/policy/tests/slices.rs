@@ -227,6 +227,27 @@ fn folders_that_can_be_looked_at_stay() {
     check(&tags("to", "from"), PolicyOutcome::Allow);
 }
 
+/// Arguments are put in where any policy reads them, however it comes to them.
+#[test]
+fn arguments_that_are_read_are_there() {
+    let check = |condition: &str| {
+        let rule = format!(
+            "@id(\"all\") permit (principal, action, resource);
+             @id(\"no\") forbid (principal, action == Action::\"tool.call\", resource) when {{ {condition} }};"
+        );
+        assert_eq!(
+            call().outcome(&user(&rule)),
+            PolicyOutcome::Deny,
+            "{condition}"
+        );
+    };
+    check("context.args.hasTag(\"path\")");
+    check("context[\"args\"].hasTag(\"path\")");
+    check("Args::\"call\".hasTag(\"path\")");
+    check("context.args_json like \"*path*\"");
+    check("context has args_json && context.args_json != \"\"");
+}
+
 /// A path is in its own place alone, whatever else a call names: a rule about `project` must not hold
 /// for `.git/config` because the root of the project is named beside it.
 #[test]
