@@ -1,7 +1,9 @@
 //! Untrusted text in, safe text out: for models, for people, for logs; secrets found and masked.
 
+mod assign;
 mod class;
 mod escape;
+mod find;
 mod flags;
 mod fold;
 mod line;
@@ -16,6 +18,9 @@ mod tag;
 mod text;
 mod value;
 mod word;
+
+#[cfg(test)]
+mod oracle;
 
 pub(crate) use class::{is_invisible, is_mark};
 pub(crate) use flags::flags_in;

@@ -1,6 +1,7 @@
 //! Cedar's only home: schema, layers, load, evaluate, explain. A [`PolicySet`] is checked as a whole
 //! when it is made; a query is judged by the answers under which it would be allowed. Errors deny.
 
+pub(crate) mod bench;
 mod evaluate;
 mod explain;
 mod facts;
