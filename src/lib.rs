@@ -123,8 +123,9 @@ pub use grant::{
     guarded,
 };
 pub use policy::{
-    Clause, ExplainedPart, ExplainedPolicy, Explanation, PolicyEffect, PolicyInfo, PolicyOutcome,
-    PolicyProblem, PolicySet, PolicySource, Truth, Verdict, VerdictPart, facts,
+    Clause, Decided, ExplainedPart, ExplainedPolicy, Explanation, PolicyEffect, PolicyInfo,
+    PolicyOutcome, PolicyProblem, PolicySet, PolicySource, Replay, Truth, Verdict, VerdictPart,
+    facts,
 };
 pub use request::{
     Act, Action, Agent, Answer, Approver, ArgPath, Asked, Because, CallTool, Channel, DenyAll,
