@@ -115,9 +115,10 @@ pub use audit::{
     Picker, Receipt, Record, Report, Scope, Shape, StartKey, StartKeyError, Stats, Tally, Usage,
     Verifier, verify,
 };
+pub use clean::{steers, visible, visible_lines};
 pub use decision::{Decision, Denial, DenialKind, Permit};
 pub use digest::{Digest, DigestBuilder, DigestError, PublicKey, Signature, SignatureError};
-pub use disk::{AuditLog, Check, Durability, FileLedger, Follow, Rotation};
+pub use disk::{AuditLog, Check, Durability, FileLedger, Follow, Keys, Rotation};
 pub use grant::{
     Confinement, Environment, FileStamp, Grant, Guarantee, Launch, Level, Limits, Network, Place,
     guarded,
