@@ -111,9 +111,9 @@ pub mod helper {
 
 pub use audit::{
     AuditError, AuditSink, Checkpoint, CheckpointError, DeniedBy, Event, EventKind, Fault,
-    FaultKind, Filter, Head, HeadError, Loss, LossKind, NoOutcome, Outcome, OutcomeKind, Paint,
-    Picker, Receipt, Record, Report, Scope, Shape, StartKey, StartKeyError, Stats, Tally, Usage,
-    Verifier, verify,
+    FaultKind, Filter, Format, Head, HeadError, Loss, LossKind, NoOutcome, Outcome, OutcomeKind,
+    Paint, Picker, Receipt, Record, Report, Scope, Shape, StartKey, StartKeyError, Stats, Tally,
+    Usage, Verifier, verify,
 };
 pub use clean::{steers, visible, visible_lines};
 pub use decision::{Decision, Denial, DenialKind, Permit};

@@ -27,6 +27,18 @@ pub(crate) fn line(text: &str) {
     let _ = writeln!(io::stdout().lock(), "{}", visible_lines(text));
 }
 
+/// Prints a text whose parts from strangers are written out already, with its colours.
+pub(crate) fn painted(text: &str) {
+    let _ = writeln!(io::stdout().lock(), "{text}");
+}
+
+/// Prints a secret, which must not be lost: says whether it went out.
+pub(crate) fn secret(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{text}")?;
+    out.flush()
+}
+
 /// JSON in which nothing steers the terminal; such characters can only stand in strings.
 fn visible_json(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
@@ -46,6 +58,14 @@ fn visible_json(text: &str) -> String {
 /// Prints a value as JSON.
 pub(crate) fn json(value: &impl Serialize) {
     match serde_json::to_string_pretty(value) {
+        Ok(text) => line(&visible_json(&text)),
+        Err(error) => error_line(&error.to_string()),
+    }
+}
+
+/// Prints a value as one line of JSON.
+pub(crate) fn json_line(value: &impl Serialize) {
+    match serde_json::to_string(value) {
         Ok(text) => line(&visible_json(&text)),
         Err(error) => error_line(&error.to_string()),
     }
