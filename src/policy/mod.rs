@@ -10,6 +10,7 @@ mod lint;
 mod load;
 mod polarity;
 mod record;
+mod replay;
 mod rule;
 mod set;
 mod source;
@@ -21,6 +22,7 @@ pub(crate) mod tests;
 
 pub use explain::{Clause, ExplainedPart, ExplainedPolicy, Explanation, Truth};
 pub use record::facts;
+pub use replay::{Decided, Replay};
 pub(crate) use rule::rule;
 pub use set::{PolicyEffect, PolicyInfo, PolicySet};
 pub use source::{PolicyProblem, PolicySource};
