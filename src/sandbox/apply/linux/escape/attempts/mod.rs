@@ -91,6 +91,10 @@ fn stopped(why: impl Into<String>) -> Told {
 }
 
 /// Through when it is so.
+#[expect(
+    clippy::fn_params_excessive_bools,
+    reason = "it is the condition itself"
+)]
 fn through_if(open: bool, otherwise: &str) -> Try {
     if open {
         return Ok(());

@@ -76,7 +76,7 @@ pub(super) const ATTEMPTS: Attempts = &[
     ("posix-queue", |g| {
         let name = std::ffi::CString::new(format!("/{}", g.name));
         let name = name.map_err(|_| skip("a name with NUL"))?;
-        Ok(raw::open_queue(&name, false).map(drop)?)
+        Ok(raw::open_queue(&name, raw::Queue::Find).map(drop)?)
     }),
     ("own-shared-memory", |_| append("/dev/shm/own")),
 ];
