@@ -84,27 +84,23 @@ impl Failure {
             fix: way_out(stage, errno, facts),
         }
     }
-
-    /// A failure without a step of its own.
-    pub(crate) fn plain(error: impl fmt::Display) -> Self {
-        Self {
-            stage: "start".to_owned(),
-            error: error.to_string(),
-            errno: None,
-            fix: None,
-        }
-    }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.stage, self.error)?;
+        if self.stage != START {
+            write!(f, "{}: ", self.stage)?;
+        }
+        f.write_str(&self.error)?;
         if let Some(fix) = &self.fix {
             write!(f, ": {fix}")?;
         }
         Ok(())
     }
 }
+
+/// The stage of a failure without a step of its own.
+pub(crate) const START: &str = "start";
 
 const EPERM: i32 = 1;
 const EACCES: i32 = 13;

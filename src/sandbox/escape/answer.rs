@@ -36,14 +36,4 @@ impl Answer {
             detail: detail.into(),
         }
     }
-
-    /// Through when something is so that must not be so.
-    #[expect(
-        clippy::fn_params_excessive_bools,
-        reason = "it is the condition itself"
-    )]
-    pub(crate) fn open_if(id: &str, open: bool, detail: impl Into<String>) -> Self {
-        let got = if open { Got::Through } else { Got::Stopped };
-        Self::new(id, got, detail)
-    }
 }
