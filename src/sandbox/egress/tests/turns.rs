@@ -162,18 +162,17 @@ async fn a_verdict_that_a_cut_overtakes_is_asked_for_again() {
     let (a, b, c, d) = (allowed.clone(), asked.clone(), go.clone(), calls.clone());
     let bench = Bench::new(EgressLimits::default(), move |_| {
         let (allowed, asked, go) = (a.clone(), b.clone(), c.clone());
-        let first = d.fetch_add(1, Ordering::SeqCst) == 0;
+        d.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move {
             let now = allowed.load(Ordering::SeqCst);
-            if first {
-                asked.notify_one();
-                go.notified().await;
-            }
-            if now {
-                return Verdict::Allow(Terms::default());
-            }
-            Verdict::Deny {
+            asked.notify_one();
+            go.notified().await;
+            let no = Verdict::Deny {
                 reason: "not any more".to_owned(),
+            };
+            match now {
+                true => Verdict::Allow(Terms::default()),
+                false => no,
             }
         })
     });
@@ -182,6 +181,8 @@ async fn a_verdict_that_a_cut_overtakes_is_asked_for_again() {
     asked.notified().await;
     allowed.store(false, Ordering::SeqCst);
     bench.proxy.cut(|_| true);
+    go.notify_one();
+    asked.notified().await;
     go.notify_one();
     let answer = program.rest().await;
     assert!(answer.ends_with("api.test:443: not any more\n"), "{answer}");
