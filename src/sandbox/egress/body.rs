@@ -101,25 +101,27 @@ enum State {
 
 impl Chunks {
     fn take(&mut self, bytes: &[u8]) -> Result<usize, Misfit> {
-        let mut taken = 0;
+        let mut rest = bytes;
         while self.state != State::Done {
-            let Some(byte) = bytes.get(taken) else { break };
-            if let State::Data(rest) = self.state {
-                let here = bytes.len() - taken;
-                let here = here.min(usize::try_from(rest).unwrap_or(usize::MAX));
-                taken += here;
-                let rest = rest.saturating_sub(here as u64);
-                self.state = if rest == 0 {
-                    State::DataCr
-                } else {
-                    State::Data(rest)
-                };
-                continue;
-            }
-            self.state = self.state.after(*byte)?;
-            taken += 1;
+            let Some(byte) = rest.first() else { break };
+            let (state, used) = match self.state {
+                State::Data(left) => within(left, rest.len()),
+                state => (state.after(*byte)?, 1),
+            };
+            self.state = state;
+            rest = rest.get(used..).unwrap_or_default();
         }
-        Ok(taken)
+        Ok(bytes.len() - rest.len())
+    }
+}
+
+/// Inside a chunk of which `left` bytes are to come, with so many bytes at hand: what comes next, and
+/// how many of them were used.
+fn within(left: u64, at_hand: usize) -> (State, usize) {
+    let used = at_hand.min(usize::try_from(left).unwrap_or(usize::MAX));
+    match left.saturating_sub(used as u64) {
+        0 => (State::DataCr, used),
+        left => (State::Data(left), used),
     }
 }
 

@@ -149,6 +149,10 @@ async fn open(
     (wanted, terms, forward): (&Wanted, Terms, Option<Forward>),
     speech: &mut Speech,
 ) -> Result<Opened, Refusal> {
+    let plain = "plain HTTP is not allowed to this host, TLS is";
+    if forward.is_some() && terms.carries == Carries::Tls {
+        return Err(Refusal::Hello(plain));
+    }
     let host = dial(&shared.outside, &wanted.target, terms.reach, &shared.limits).await?;
     if forward.is_some() {
         return Ok(Opened { host, forward });
@@ -169,6 +173,7 @@ async fn open(
     let looked = inside(client, &wanted.target, &shared.limits, speech);
     match timeout(within, looked).await {
         Ok(Ok(Inside::Tls)) => Ok(Opened { host, forward }),
+        Ok(Ok(Inside::Http(_))) if terms.carries == Carries::Tls => Err(Refusal::Hello(plain)),
         Ok(Ok(Inside::Http(forward))) => Ok(Opened {
             host,
             forward: Some(forward),

@@ -76,9 +76,11 @@ pub(crate) struct Terms {
     pub(crate) carries: Carries,
 }
 
-/// What may pass through a tunnel.
+/// What may pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Carries {
+    /// TLS to the very host, and nothing that others on the way can read.
+    Tls,
     /// TLS to the very host, or one request of plain HTTP to it.
     #[default]
     Web,

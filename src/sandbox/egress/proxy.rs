@@ -122,6 +122,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
             sleep(BREATH).await;
             continue;
         };
+        while tasks.try_join_next().is_some() {}
         if tasks.len() >= shared.limits.connections {
             busy.refuse(&stream, &shared);
             continue;

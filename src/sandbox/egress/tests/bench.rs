@@ -132,8 +132,13 @@ pub(super) struct Bench {
 impl Bench {
     /// A proxy whose gate allows these targets under these terms, and denies the rest.
     pub(super) fn allowing(targets: &[&str], terms: Terms) -> Self {
+        Self::with_limits(targets, terms, EgressLimits::default())
+    }
+
+    /// The same within limits.
+    pub(super) fn with_limits(targets: &[&str], terms: Terms, limits: EgressLimits) -> Self {
         let targets: Vec<String> = targets.iter().map(ToString::to_string).collect();
-        Self::new(EgressLimits::default(), move |wanted| {
+        Self::new(limits, move |wanted| {
             let verdict = if targets.contains(&wanted.target.to_string()) {
                 Verdict::Allow(terms)
             } else {

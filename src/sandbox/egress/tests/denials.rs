@@ -41,41 +41,59 @@ async fn a_denial_is_told_and_asks_no_resolver() {
     assert_eq!(*bench.gate.events.lock().unwrap(), []);
 }
 
+/// What stands in a `CONNECT` line, and what the gate is asked.
+const AUTHORITIES: &[(&str, Option<&str>)] = &[
+    ("api.test:443", Some("api.test:443")),
+    ("API.TEST:443", Some("api.test:443")),
+    ("api.test.:443", Some("api.test:443")),
+    ("sub.api.test:443", Some("sub.api.test:443")),
+    ("api.test.evil.test:443", Some("api.test.evil.test:443")),
+    ("xn--bcher-kva.test:443", Some("xn--bcher-kva.test:443")),
+    ("api.test:8443", Some("api.test:8443")),
+    ("2130706433:80", Some("127.0.0.1:80")),
+    ("0x7f.1:80", Some("127.0.0.1:80")),
+    ("0177.0.0.1:80", Some("127.0.0.1:80")),
+    ("127.1:80", Some("127.0.0.1:80")),
+    ("8.8.8.8:53", Some("8.8.8.8:53")),
+    ("[::ffff:7f00:1]:80", Some("127.0.0.1:80")),
+    ("[::1]:80", Some("[::1]:80")),
+    ("b\u{fc}cher.test:443", None),
+    ("api.test", None),
+    ("api.test:0", None),
+    ("api.test:443x", None),
+    ("api..test:443", None),
+    ("api.test..:443", None),
+    ("a%00.test:443", None),
+    ("api%2etest:443", None),
+    ("[fe80::1%25eth0]:80", None),
+    ("[fe80::1%eth0]:80", None),
+    ("user:pw@api.test:443", None),
+    ("api.test:443@evil.test:443", None),
+    ("api.test\\.evil.test:443", None),
+    ("/api.test:443", None),
+    ("https://api.test:443", None),
+];
+
+/// The same for names in SOCKS requests, to port 443.
+const SOCKS_NAMES: &[(&[u8], Option<&str>)] = &[
+    (b"API.test.", Some("api.test:443")),
+    (b"127.1", Some("127.0.0.1:443")),
+    (b"api.test\0.evil.test", None),
+    (b"\0", None),
+    (b"", None),
+    (b"api.test\r\n", None),
+    (b" api.test", None),
+    (b"b\xc3\xbccher.test", None),
+    (b"::1", None),
+    (b"fe80::1%eth0", None),
+    (b"api.test:80", None),
+];
+
 /// The gate sees one spelling of a host, or none.
 #[tokio::test]
 async fn targets_are_canonical_before_they_are_judged() {
     let bench = Bench::allowing(&[], Terms::default());
-    for (sent, want) in [
-        ("api.test:443", Some("api.test:443")),
-        ("API.TEST:443", Some("api.test:443")),
-        ("api.test.:443", Some("api.test:443")),
-        ("sub.api.test:443", Some("sub.api.test:443")),
-        ("api.test.evil.test:443", Some("api.test.evil.test:443")),
-        ("xn--bcher-kva.test:443", Some("xn--bcher-kva.test:443")),
-        ("api.test:8443", Some("api.test:8443")),
-        ("2130706433:80", Some("127.0.0.1:80")),
-        ("0x7f.1:80", Some("127.0.0.1:80")),
-        ("0177.0.0.1:80", Some("127.0.0.1:80")),
-        ("127.1:80", Some("127.0.0.1:80")),
-        ("8.8.8.8:53", Some("8.8.8.8:53")),
-        ("[::ffff:7f00:1]:80", Some("127.0.0.1:80")),
-        ("[::1]:80", Some("[::1]:80")),
-        ("b\u{fc}cher.test:443", None),
-        ("api.test", None),
-        ("api.test:0", None),
-        ("api.test:443x", None),
-        ("api..test:443", None),
-        ("api.test..:443", None),
-        ("a%00.test:443", None),
-        ("api%2etest:443", None),
-        ("[fe80::1%25eth0]:80", None),
-        ("[fe80::1%eth0]:80", None),
-        ("user:pw@api.test:443", None),
-        ("api.test:443@evil.test:443", None),
-        ("api.test\\.evil.test:443", None),
-        ("/api.test:443", None),
-        ("https://api.test:443", None),
-    ] {
+    for (sent, want) in AUTHORITIES {
         let before = bench.judged().len();
         bench
             .ask(format!("CONNECT {sent} HTTP/1.1\r\n\r\n").as_bytes())
@@ -83,23 +101,11 @@ async fn targets_are_canonical_before_they_are_judged() {
         let judged = bench.judged();
         assert_eq!(
             judged.get(before).map(String::as_str),
-            want,
+            *want,
             "CONNECT {sent}"
         );
     }
-    for (name, want) in [
-        (&b"API.test."[..], Some("api.test:443")),
-        (b"127.1", Some("127.0.0.1:443")),
-        (b"api.test\0.evil.test", None),
-        (b"\0", None),
-        (b"", None),
-        (b"api.test\r\n", None),
-        (b" api.test", None),
-        (b"b\xc3\xbccher.test", None),
-        (b"::1", None),
-        (b"fe80::1%eth0", None),
-        (b"api.test:80", None),
-    ] {
+    for (name, want) in SOCKS_NAMES {
         let before = bench.judged().len();
         let length = u8::try_from(name.len()).unwrap();
         bench
@@ -108,7 +114,7 @@ async fn targets_are_canonical_before_they_are_judged() {
         let judged = bench.judged();
         assert_eq!(
             judged.get(before).map(String::as_str),
-            want,
+            *want,
             "SOCKS {name:?}"
         );
     }

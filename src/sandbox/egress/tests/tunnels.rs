@@ -2,7 +2,7 @@
 
 use tokio::io::AsyncWriteExt;
 
-use super::bench::{Bench, Origin, PUBLIC, hello, hello_with, record, server_name};
+use super::bench::{Bench, Origin, PUBLIC, hello, hello_with, prefixed, record, server_name};
 use crate::address::Reach;
 use crate::sandbox::egress::{Carries, EgressEvent, End, Terms, Traffic, Way};
 
@@ -110,12 +110,8 @@ async fn early_bytes_are_kept() {
     }
 }
 
-/// What a tunnel to `api.test` starts with, and whether it passes.
-#[tokio::test]
-async fn what_passes_first_names_the_host() {
-    let good = hello(Some("api.test"));
-    let message = &good[5..];
-    let in_records = |size: usize| message.chunks(size).flat_map(record).collect::<Vec<u8>>();
+/// Hellos with more than one name: a list of two, and two extensions.
+fn two_names() -> [Vec<u8>; 3] {
     let named = |names: &[&str]| {
         let each = names
             .iter()
@@ -123,10 +119,23 @@ async fn what_passes_first_names_the_host() {
             .collect::<Vec<_>>();
         hello_with(&each)
     };
-    let mut two_in_one = [&[0][..], &super::bench::prefixed(b"api.test")].concat();
-    two_in_one.extend([&[0][..], &super::bench::prefixed(b"evil.test")].concat());
+    let entry = |name: &[u8]| [&[0][..], &prefixed(name)].concat();
+    let list = [entry(b"api.test"), entry(b"evil.test")].concat();
+    [
+        named(&["api.test", "evil.test"]),
+        named(&["api.test", "api.test"]),
+        hello_with(&[(0, prefixed(&list))]),
+    ]
+}
+
+/// What a tunnel to `api.test` may start with, and whether it passes.
+fn beginnings() -> Vec<(&'static str, Vec<u8>, bool)> {
+    let good = hello(Some("api.test"));
+    let message = &good[5..];
+    let in_records = |size: usize| message.chunks(size).flat_map(record).collect::<Vec<u8>>();
+    let [extensions, twice, list] = two_names();
     let ssl2 = [0x80, 0x2e, 1, 3, 1, 0, 3, 0, 0].to_vec();
-    for (what, bytes, passes) in [
+    vec![
         ("the same host", good.clone(), true),
         ("in upper case", hello(Some("API.TEST")), true),
         ("in many records", in_records(7), true),
@@ -138,13 +147,9 @@ async fn what_passes_first_names_the_host() {
         ("an address", hello(Some("93.184.215.14")), false),
         ("no host", hello(None), false),
         ("an empty name", hello(Some("")), false),
-        ("two extensions", named(&["api.test", "evil.test"]), false),
-        ("twice the same", named(&["api.test", "api.test"]), false),
-        (
-            "two names",
-            hello_with(&[(0, super::bench::prefixed(&two_in_one))]),
-            false,
-        ),
+        ("two extensions", extensions, false),
+        ("twice the same", twice, false),
+        ("two names", list, false),
         (
             "a hidden name",
             hello_with(&[(0, server_name("api.test")), (0xfe0d, vec![0; 40])]),
@@ -175,7 +180,12 @@ async fn what_passes_first_names_the_host() {
             b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(),
             false,
         ),
-    ] {
+    ]
+}
+
+#[tokio::test]
+async fn what_passes_first_names_the_host() {
+    for (what, bytes, passes) in beginnings() {
         let bench = Bench::allowing(&["api.test:443"], web());
         let origin = Origin::start(&bench, &[443]).await;
         let mut program = bench.program().await;
@@ -310,4 +320,34 @@ async fn plain_http_in_a_tunnel_names_its_host() {
         assert!(answer.starts_with("HTTP/1.1 400 "), "{request:?}: {answer}");
         assert_eq!(host.rest().await, "", "{request:?}");
     }
+}
+
+/// Where TLS alone is allowed, plain HTTP passes neither in a tunnel nor without one.
+#[tokio::test]
+async fn tls_alone_is_tls_alone() {
+    let terms = Terms {
+        carries: Carries::Tls,
+        ..Terms::default()
+    };
+    let bench = Bench::allowing(&["api.test:80"], terms);
+    let origin = Origin::start(&bench, &[80]).await;
+    let plain = bench
+        .ask(b"GET http://api.test/ HTTP/1.1\r\nHost: api.test\r\n\r\n")
+        .await;
+    assert!(plain.starts_with("HTTP/1.1 403 "), "{plain}");
+    assert_eq!(bench.dialled(), [""; 0]);
+    let mut program = bench.program().await;
+    program.connect("api.test:80").await;
+    let mut host = origin.accept().await;
+    program
+        .send(b"GET / HTTP/1.1\r\nHost: api.test\r\n\r\n")
+        .await;
+    assert_eq!(host.rest().await, "");
+    let answer = program.rest().await;
+    assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
+    let mut program = bench.program().await;
+    program.connect("api.test:80").await;
+    let hello = hello(Some("api.test"));
+    program.send(&hello).await;
+    assert_eq!(origin.accept().await.read(hello.len()).await, hello);
 }

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
-use tokio::net::TcpStream;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::time::timeout;
 
 use super::bench::{Bench, ESTABLISHED, Origin, PATIENCE, hello};
+use crate::sandbox::egress::client::Client;
 use crate::sandbox::egress::{EgressEvent, EgressLimits, End, Refusal, Terms, Verdict};
 
 const CONNECT: &[u8] = b"CONNECT api.test:443 HTTP/1.1\r\n\r\n";
@@ -79,20 +82,29 @@ async fn a_program_that_leaves_withdraws_its_question() {
     assert_eq!(bench.proxy.live(), []);
 }
 
-/// What a waiting program sends is held to a bound, and read on by nobody.
+/// What a waiting program sends is held to a bound; the rest waits in its own socket.
 #[tokio::test]
 async fn a_waiting_program_is_not_read_without_end() {
-    let (bench, _answers, mut heard) = asking();
-    let mut program = bench.program().await;
-    program.send(CONNECT).await;
-    assert_eq!(next(&mut heard).await, "asked");
-    let megabytes = vec![0x16; 32 << 20];
-    let sent = program.send(&megabytes);
-    let short = std::time::Duration::from_millis(300);
-    assert!(
-        timeout(short, sent).await.is_err(),
-        "more was taken than is held"
-    );
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut program = TcpStream::connect(listener.local_addr().unwrap())
+        .await
+        .unwrap();
+    let mut client = Client::new(listener.accept().await.unwrap().0);
+    let sending = tokio::spawn(async move { program.write_all(&vec![0; 32 << 20]).await });
+    let bound = 64 << 10;
+    let reading = async {
+        while client.held().len() < bound {
+            let moment = Duration::from_millis(20);
+            assert!(
+                timeout(moment, client.left()).await.is_err(),
+                "it did not leave"
+            );
+        }
+        let _ = timeout(Duration::from_millis(100), client.left()).await;
+    };
+    timeout(PATIENCE, reading).await.unwrap();
+    assert_eq!(client.held().len(), bound);
+    sending.abort();
 }
 
 #[tokio::test]
@@ -162,26 +174,27 @@ async fn a_verdict_that_a_cut_overtakes_is_asked_for_again() {
     let (a, b, c, d) = (allowed.clone(), asked.clone(), go.clone(), calls.clone());
     let bench = Bench::new(EgressLimits::default(), move |_| {
         let (allowed, asked, go) = (a.clone(), b.clone(), c.clone());
-        let first = d.fetch_add(1, Ordering::SeqCst) == 0;
+        d.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move {
             let now = allowed.load(Ordering::SeqCst);
-            if first {
-                asked.notify_one();
-                go.notified().await;
-            }
-            if now {
-                return Verdict::Allow(Terms::default());
-            }
-            Verdict::Deny {
+            asked.notify_one();
+            go.notified().await;
+            let no = Verdict::Deny {
                 reason: "not any more".to_owned(),
+            };
+            match now {
+                true => Verdict::Allow(Terms::default()),
+                false => no,
             }
         })
     });
     let mut program = bench.program().await;
     program.send(CONNECT).await;
-    asked.notified().await;
+    timeout(PATIENCE, asked.notified()).await.unwrap();
     allowed.store(false, Ordering::SeqCst);
     bench.proxy.cut(|_| true);
+    go.notify_one();
+    timeout(PATIENCE, asked.notified()).await.unwrap();
     go.notify_one();
     let answer = program.rest().await;
     assert!(answer.ends_with("api.test:443: not any more\n"), "{answer}");
