@@ -1,5 +1,6 @@
 """An MCP server whose tools fetch URLs and hold connections open."""
 
+import http.client
 import json
 import sys
 import urllib.request
@@ -21,7 +22,7 @@ def hold(arguments):
             print("held", file=sys.stderr, flush=True)
             reply.read()
             return "ended", False
-    except OSError as error:
+    except (OSError, http.client.HTTPException) as error:
         return f"broken: {error}", False
 
 

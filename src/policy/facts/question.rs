@@ -103,7 +103,10 @@ fn resource(entities: &mut Entities, act: &Act<'_>) -> Result<(EntityUid, Fields
         }
         Act::Wish(wish) => Ok(self::wish(entities, wish)),
         Act::Connect(connect) => {
-            let listed = Listed::of(connect.listed);
+            let listed = match connect.listed {
+                true => Listed::Yes,
+                false => Listed::No,
+            };
             let fields = network_fields(connect.port, listed);
             Ok((host::add(entities, &connect.host), fields))
         }
@@ -153,12 +156,6 @@ fn wish(entities: &mut Entities, wish: &Wish) -> (EntityUid, Fields) {
 enum Listed {
     Yes,
     No,
-}
-
-impl Listed {
-    fn of(listed: bool) -> Self {
-        if listed { Self::Yes } else { Self::No }
-    }
 }
 
 fn network_fields(port: u16, listed: Listed) -> Fields {
