@@ -48,12 +48,13 @@ impl Decider {
         call: crate::request::CallTool,
     ) -> Result<bool, impl std::error::Error + use<>> {
         let asking = crate::decision::Asking { agent, run };
-        let never = || crate::request::Asked::default();
+        let never = |_: &crate::request::CallTool| crate::request::Asked::default();
         let decision = self.0.decide(asking, call, never).await;
         decision.map(|decision| matches!(decision, crate::decision::Decision::Allow(_)))
     }
 }
 
+pub use crate::policy::bench::{Prepared, Whole, evaluate, prepare};
 pub use crate::protocol::bench::round_trip;
 /// The escape suite without a sandbox.
 ///

@@ -1,5 +1,6 @@
 //! Text to validated settings: server definitions, variables, warnings. Reads no file.
 
+mod audit;
 mod command;
 mod definition;
 mod entry;

@@ -189,7 +189,7 @@ impl DecisionPoint {
         &self,
         asking: Asking<'_>,
         action: A,
-        present: impl FnOnce() -> Asked + Send,
+        present: impl FnOnce(&A) -> Asked + Send,
     ) -> Result<Decision<A>, DecisionError> {
         let keys = action.keys(asking.agent);
         let on_file = self.on_file(&keys, asking.run.now_ms)?;
@@ -202,7 +202,7 @@ impl DecisionPoint {
             let question = question::build(
                 (self.ids)().map_err(DecisionError::Random)?,
                 A::NAME,
-                present(),
+                present(&action),
                 (&judged.verdict, longest),
                 (&keys, asker(asking)),
             );

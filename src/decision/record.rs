@@ -81,7 +81,7 @@ pub(super) fn decision(
         resource: first
             .map(|query| clean::mask(&resource(query)).into_owned())
             .unwrap_or_default(),
-        facts: clean::mask_value(&Value::Array(facts)),
+        facts: clean::mask_value(Value::Array(facts)),
         outcome,
         because: verdict.because.clone(),
         answer: answered.answer,

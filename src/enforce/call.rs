@@ -89,14 +89,15 @@ pub(crate) fn describe(
     bases: &[std::path::PathBuf],
 ) -> CallTool {
     let text = arguments.to_string();
+    let strings = arguments::strings(&arguments);
     CallTool {
         tool,
         arguments_digest: Digest::of(&text),
         arguments_bytes: text.len() as u64,
         valid,
         secrets: clean::has_secret(&arguments),
-        paths: arguments::paths(&arguments, bases, &line.ground.places),
-        option_like: arguments::option_like(&arguments),
+        paths: arguments::paths(&strings, bases, &line.ground.places),
+        option_like: arguments::option_like(&strings),
         calls_this_session: 0,
         arguments,
     }
@@ -113,12 +114,11 @@ pub(crate) async fn call(
     let mut action = action(line, server, tool, arguments)?;
     action.calls_this_session = server.count_call(tool.name());
     let run = line.run();
-    let asked = action.clone();
     let asking = line.asking(agent, &run);
     let waits = AtomicBool::new(false);
-    let decide = (line.point).decide(asking, action, || {
+    let decide = (line.point).decide(asking, action, |action| {
         waits.store(true, Ordering::Relaxed);
-        present::call(&asked)
+        present::call(action)
     });
     let decision = tokio::select! {
         decision = decide => decision?,
@@ -172,7 +172,7 @@ async fn spend(
     let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (result, details) = match &answer {
         Ok(result) if reply::is_error(result) => ("tool-error", json!({})),
-        Ok(result) => ("done", json!({"text_chars": reply::text_of(result).len()})),
+        Ok(result) => ("done", json!({"text_chars": reply::text_len(result)})),
         Err(error) => (
             error.word(),
             json!({"error": clean::mask(&clean::line(&error.to_string(), 500))}),

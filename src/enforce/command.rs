@@ -183,7 +183,7 @@ pub(crate) async fn run(line: &Line, agent: &Agent, command: &Command) -> Result
     let (asked, warnings) = (prepared.action.clone(), prepared.warnings.clone());
     let decision = line
         .point
-        .decide(line.asking(agent, &run), prepared.action, move || {
+        .decide(line.asking(agent, &run), prepared.action, move |_| {
             present::run(&asked, &warnings)
         })
         .await?;

@@ -68,7 +68,7 @@ pub(crate) async fn open(
     let asks = &phase;
     let decision = line
         .point
-        .decide(line.asking(agent, &run), action, move || {
+        .decide(line.asking(agent, &run), action, move |_| {
             asks(Phase::Asking);
             present::start(&asked, &view)
         })

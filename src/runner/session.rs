@@ -149,7 +149,7 @@ impl Session {
         Ok(self
             .line
             .point
-            .decide(asking, action, move || asked)
+            .decide(asking, action, move |_| asked)
             .await?)
     }
 }

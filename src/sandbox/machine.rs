@@ -71,7 +71,11 @@ pub(super) fn tried(effort: Effort) -> Vec<Tried> {
         if backend == Backend::None {
             continue;
         }
-        let failure = apply::try_backend(backend).err();
+        let failed = apply::try_backend(backend).err();
+        let failure = failed.map(|failed| {
+            let facts = apply::facts();
+            Failure::of(&failed.stage, &failed.error, failed.errno, &facts)
+        });
         let works = failure.is_none();
         backends.push((backend, failure));
         if works && effort == Effort::FirstThatWorks {

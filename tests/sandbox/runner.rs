@@ -13,6 +13,7 @@ type Test = (&'static str, fn());
 const TESTS: &[Test] = &[
     ("escapes", escapes::run),
     ("unconfined", escapes::control),
+    ("table", escapes::table),
     ("cases", cases::public),
     ("links", cases::links),
     ("git_works", cases::git_works),

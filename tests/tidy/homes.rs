@@ -7,6 +7,7 @@ use crate::{Fault, Source};
 /// An outside crate may be named only below these paths of `src/`.
 pub(crate) const HOMES: &[(&str, &[&str])] = &[
     ("cedar_policy", &["policy/"]),
+    ("cedar_policy_core", &["policy/"]),
     ("clap", &["cli/", "main.rs"]),
     ("tracing_subscriber", &["cli/", "main.rs"]),
     ("landlock", &["sandbox/apply/"]),

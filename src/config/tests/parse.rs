@@ -75,6 +75,18 @@ fn a_whole_entry_is_read() {
         (7, 8)
     );
     assert_eq!(settings.audit_sync(), AuditSync::Always);
+    let rest = read(
+        r#"{"audit": {"maxMiB": 1, "maxDays": 2, "keepFiles": 3, "keepDays": 4, "checkpoints": "/x"}}"#,
+    );
+    let audit = &rest.settings.audit;
+    assert_eq!(
+        (audit.max_mib, audit.max_days, audit.keep_files),
+        (Some(1), Some(2), Some(3))
+    );
+    assert_eq!(
+        (audit.keep_days, audit.checkpoints.as_deref()),
+        (Some(4), Some("/x"))
+    );
     let bare = read(r#"{"mcpServers": {"x": {"command": "run"}}}"#);
     let bare = bare.servers[0].as_ref().unwrap();
     assert_eq!(

@@ -135,11 +135,10 @@ impl Doorman {
                 return self.deny(&wanted.target, why);
             }
         };
-        let asked = action.clone();
         let name = &self.tenant.name;
         let decision = self
             .point
-            .decide(asking, action, || present::connect(&asked, name))
+            .decide(asking, action, |asked| present::connect(asked, name))
             .await;
         drop(turn);
         let permit = match decision {

@@ -2,22 +2,22 @@
 
 use std::collections::HashSet;
 
-use cedar_policy::EntityUid;
+use cedar_policy_core::ast::EntityUID;
 
 use crate::address::{HostName, judge};
 use crate::policy::vocabulary::{TYPES, uid};
 
-use super::build::{Entities, Value, member, text};
+use super::build::{Entities, member, text, truth};
 
 /// Puts a host in.
-pub(super) fn add(entities: &mut Entities, host: &HostName) -> EntityUid {
+pub(super) fn add(entities: &mut Entities<'_>, host: &HostName) -> EntityUID {
     let name = uid(&TYPES.host, host.as_str());
     let class = host
         .address()
         .map_or("unresolved", |address| judge(address).class.name());
     let attributes = [
         ("name", text(host.as_str())),
-        ("literal_ip", Value::new_bool(host.address().is_some())),
+        ("literal_ip", truth(host.address().is_some())),
         ("ip_class", member(&TYPES.ip_class, class)),
     ];
     entities.add(&name, attributes, domains(host));
@@ -26,19 +26,19 @@ pub(super) fn add(entities: &mut Entities, host: &HostName) -> EntityUid {
 
 /// Puts in what stands for every host below a domain, `Host::"*.example.com"`: it is in the domain and
 /// all above it, and no host itself.
-pub(super) fn add_below(entities: &mut Entities, domain: &HostName) -> EntityUid {
+pub(super) fn add_below(entities: &mut Entities<'_>, domain: &HostName) -> EntityUID {
     let text_form = format!("*.{domain}");
     let name = uid(&TYPES.host, &text_form);
     let attributes = [
         ("name", text(text_form)),
-        ("literal_ip", Value::new_bool(false)),
+        ("literal_ip", truth(false)),
         ("ip_class", member(&TYPES.ip_class, "unresolved")),
     ];
     entities.add(&name, attributes, domains(domain));
     name
 }
 
-fn domains(host: &HostName) -> HashSet<EntityUid> {
+fn domains(host: &HostName) -> HashSet<EntityUID> {
     if host.address().is_some() {
         return HashSet::new();
     }

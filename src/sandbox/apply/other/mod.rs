@@ -7,11 +7,12 @@ pub(crate) use confined::{Confined, spawn};
 use std::path::{Path, PathBuf};
 
 use crate::grant::{Confinement, Grant};
-use crate::sandbox::advice::{Failure, MachineFacts};
+use crate::sandbox::advice::{MachineFacts, START};
 use crate::sandbox::escape::Answer;
 use crate::sandbox::machine::Machine;
 use crate::sandbox::plan::Backend;
 use crate::sandbox::reach::Reached;
+use crate::sandbox::spawn::StageError;
 
 /// Does nothing: no helper is used here.
 pub(crate) fn run_helper_if_requested() {}
@@ -32,8 +33,11 @@ pub(crate) fn second_names(_paths: &[std::path::PathBuf]) -> Vec<std::path::Path
 }
 
 /// No backend works here yet.
-pub(crate) fn try_backend(_backend: Backend) -> Result<(), Failure> {
-    Err(Failure::plain("no sandbox backend for this system yet"))
+pub(crate) fn try_backend(_backend: Backend) -> Result<(), StageError> {
+    Err(StageError::new(
+        START,
+        "no sandbox backend for this system yet",
+    ))
 }
 
 /// Nothing is known that a way out would need.

@@ -11,7 +11,7 @@ use rustix::pipe::PipeFlags;
 use rustix::process::{Pid, Signal, WaitOptions};
 
 use super::super::sys::{self, Forked};
-use super::attempts::{self, Attempt, Miss};
+use super::attempts::{self, Attempt, Told};
 use super::ground::Ground;
 use super::raw;
 use crate::sandbox::escape::{Answer, Got};
@@ -161,12 +161,13 @@ fn listen(id: &str, mut answer: std::fs::File, child: Pid) -> Answer {
     }
 }
 
-fn said(id: &str, outcome: Result<(), Miss>) -> Answer {
+fn said(id: &str, outcome: Result<(), Told>) -> Answer {
     match outcome {
         Ok(()) => Answer::new(id, Got::Through, ""),
-        Err(Miss::Stopped(why)) => Answer::new(id, Got::Stopped, why),
-        Err(Miss::Sent) => Answer::new(id, Got::Sent, ""),
-        Err(Miss::Skipped(why)) => Answer::new(id, Got::Skipped, why),
+        Err(Told::Through(what)) => Answer::new(id, Got::Through, what),
+        Err(Told::Stopped(why)) => Answer::new(id, Got::Stopped, why),
+        Err(Told::Sent) => Answer::new(id, Got::Sent, ""),
+        Err(Told::Skipped(why)) => Answer::new(id, Got::Skipped, why),
     }
 }
 
