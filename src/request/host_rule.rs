@@ -61,6 +61,11 @@ impl HostRule {
         host_is_meant && port == self.port
     }
 
+    /// The one host and port that it names; none where it names a domain.
+    pub(crate) fn target(&self) -> Option<(HostName, u16)> {
+        self.is_exact().then(|| (self.host.clone(), self.port))
+    }
+
     /// Whether it names one host, and not all below a domain.
     pub(crate) fn is_exact(&self) -> bool {
         self.reach == Reach::Host

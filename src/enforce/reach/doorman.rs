@@ -204,7 +204,12 @@ impl Doorman {
     fn denied(&self, target: &Target, denial: &Denial) -> Verdict {
         self.turns.refused(target, denial.kind());
         let mut why = denial.reason();
-        let policies = denial.policies().iter().filter(|p| p.policy != "(engine)");
+        // A person's no needs no other reason.
+        let policies = match denial.kind() {
+            DenialKind::Refused => &[],
+            _ => denial.policies(),
+        };
+        let policies = policies.iter().filter(|p| p.policy != "(engine)");
         for part in policies {
             // A repository's policies are its text, and this text reaches models.
             let named = if part.layer.speaks_to_models() {

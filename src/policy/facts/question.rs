@@ -121,7 +121,10 @@ fn resource(entities: &mut Entities<'_>, act: &Act<'_>) -> (EntityUID, Fields) {
         }
         Act::Wish(wish) => self::wish(entities, wish),
         Act::Connect(connect) => {
-            let listed = Listed::of(connect.listed);
+            let listed = match connect.listed {
+                true => Listed::Yes,
+                false => Listed::No,
+            };
             let fields = network_fields(connect.port, listed);
             (host::add(entities, &connect.host), fields)
         }
@@ -171,12 +174,6 @@ fn wish(entities: &mut Entities<'_>, wish: &Wish) -> (EntityUID, Fields) {
 enum Listed {
     Yes,
     No,
-}
-
-impl Listed {
-    fn of(listed: bool) -> Self {
-        if listed { Self::Yes } else { Self::No }
-    }
 }
 
 fn network_fields(port: u16, listed: Listed) -> Fields {
