@@ -48,11 +48,12 @@ impl Proof {
         let sealed = unseal(line);
         if let Some(id) = envelope.key {
             self.change_keys(id, envelope.seq, &mut faults);
-        } else if self.key.is_none() && !self.ended {
-            if let Some((id, key)) = self.fitting(envelope.seq, sealed) {
-                self.id = Some(id);
-                self.key = Some(key);
-            }
+        } else if self.key.is_none()
+            && !self.ended
+            && let Some((id, key)) = self.fitting(envelope.seq, sealed)
+        {
+            self.id = Some(id);
+            self.key = Some(key);
         }
         if let Some(key) = self.key.take() {
             self.check_code((key, envelope.seq), sealed, &mut faults);
