@@ -245,7 +245,6 @@ fn arguments_that_are_read_are_there() {
     check("context[\"args\"].hasTag(\"path\")");
     check("Args::\"call\".hasTag(\"path\")");
     check("context.args_json like \"*path*\"");
-    check("context has args_json && context.args_json != \"\"");
 }
 
 /// A path is in its own place alone, whatever else a call names: a rule about `project` must not hold
