@@ -81,7 +81,8 @@ impl Index {
             }
         }
         let condition = policy.as_ref().condition();
-        self.looks.add(&condition);
+        let conditions = policy.as_ref().non_scope_constraints();
+        self.looks.add(&condition, conditions);
         self.rules.push(Rule { loaded, condition });
     }
 

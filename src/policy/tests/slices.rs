@@ -244,6 +244,11 @@ fn arguments_that_are_read_are_there() {
     check("context.args.hasTag(\"path\")");
     check("context[\"args\"].hasTag(\"path\")");
     check("Args::\"call\".hasTag(\"path\")");
+    check("context.run.now > datetime(\"2026-01-01\")");
+    check("context[\"run\"][\"now\"] > datetime(\"2026-01-01\")");
+    check("context.run == context.run && context.args_valid");
+    check("action in Action::\"tool\"");
+    check("Action::\"sandbox.read\" in Action::\"sandbox\"");
     check("context.args_json like \"*path*\"");
 }
 
