@@ -84,9 +84,9 @@ pub(crate) fn judged(query: &Query<'_>, mentioned: Mentioned<'_>) -> Result<Judg
         resource: resource.entity_type().clone(),
     };
     Ok(Judged {
+        entities: entities.finish(&env.action)?,
         env,
         resource,
-        entities: entities.finish()?,
         principal,
         context,
     })
