@@ -17,6 +17,11 @@ mod quote;
     expect(dead_code, reason = "built and tested on every system")
 )]
 mod seatbelt;
+#[cfg_attr(
+    not(any(test, windows)),
+    expect(dead_code, reason = "built and tested on every system")
+)]
+mod words;
 
 pub(crate) use backend::{Backend, Offer, Offers};
 pub(crate) use error::PlanError;
@@ -27,3 +32,5 @@ pub(crate) use levels::confinement;
 pub(crate) use plan::{Plan, plan};
 #[cfg(target_os = "macos")]
 pub(crate) use seatbelt::profile;
+#[cfg(windows)]
+pub(crate) use words::{block, command_line};

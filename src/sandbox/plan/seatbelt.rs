@@ -175,8 +175,8 @@ fn ancestors<'a>(paths: impl Iterator<Item = &'a Path>) -> BTreeSet<&'a Path> {
 
 fn network(profile: &mut Profile, plan: &Plan, proxy: Option<u16>) {
     match (plan.network, proxy) {
-        (Network::None, None) => {}
-        (Network::None, Some(port)) => {
+        (Network::None, _) | (Network::Hosts, None) => {}
+        (Network::Hosts, Some(port)) => {
             profile.line(&format!(
                 "(allow network-outbound (remote tcp \"localhost:{port}\"))"
             ));

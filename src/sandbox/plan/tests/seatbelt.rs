@@ -126,7 +126,9 @@ fn grants() -> BTreeMap<String, (Grant, Option<u16>)> {
     ]
     .map(|(name, grant)| (name.to_owned(), (grant, None)))
     .into();
-    all.insert("proxy".to_owned(), (project(), Some(3128)));
+    let hosts = with(|grant| grant.network = Network::Hosts);
+    all.insert("hosts without a proxy".to_owned(), (hosts.clone(), None));
+    all.insert("hosts".to_owned(), (hosts, Some(3128)));
     let names = NAMES.iter().enumerate();
     all.extend(names.map(|(at, name)| (format!("name {at:02}"), (named(name), None))));
     all
@@ -327,14 +329,14 @@ fn the_network_is_as_granted() {
         let opens = text.matches("(remote").count() + text.matches("(local").count();
         let want = match (grant.network, proxy) {
             (Network::Whole, _) => 3,
-            (Network::None, Some(_)) => 1,
-            (Network::None, None) => 0,
+            (Network::Hosts, Some(_)) => 1,
+            (Network::None, _) | (Network::Hosts, None) => 0,
         };
         assert_eq!(opens, want, "{name}: {text}");
         let socket = text.contains("network-bind network-inbound");
         assert_eq!(socket, !grant.sockets.is_empty(), "{name}");
     }
-    let (grant, proxy) = &grants()["proxy"];
+    let (grant, proxy) = &grants()["hosts"];
     let text = profile(&plan_of(grant), *proxy);
     assert!(text.contains("(remote tcp \"localhost:3128\")"), "{text}");
 }
