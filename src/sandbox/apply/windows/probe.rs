@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 
 use crate::grant::{Grant, Launch};
-use crate::sandbox::advice::Failure;
+use crate::sandbox::advice::START;
 use crate::sandbox::machine::Machine;
 use crate::sandbox::plan::{Backend, plan};
-use crate::sandbox::spawn::Stdio;
+use crate::sandbox::spawn::{StageError, Stdio};
 
 /// The argument of the scratch process.
 pub(super) const SCRATCH: &str = "creance-sandbox-scratch";
 
 /// Starts a scratch process in a job.
-pub(crate) fn try_backend(backend: Backend) -> Result<(), Failure> {
-    trial(backend).map_err(|error| Failure::plain(&error))
+pub(crate) fn try_backend(backend: Backend) -> Result<(), StageError> {
+    trial(backend).map_err(|error| StageError::new(START, error))
 }
 
 fn trial(backend: Backend) -> Result<(), String> {
