@@ -56,10 +56,15 @@ pub(super) fn run(handed: Handed) -> ! {
 
 fn watch(pid: Pid, control: &OwnedFd, tree: Tree) -> ! {
     let mut room = Vec::with_capacity(2);
-    // Without a queue nothing could be heard of main: then there is no program either.
-    let queue = match sys::queue(pid, control) {
-        Ok(queue) => queue,
-        Err(_) => end_by_kill(pid, tree),
+    let queue = match (sys::queue(pid, control), ended(pid)) {
+        (Ok(queue), None) => queue,
+        // There is no queue for a process that has ended already.
+        (_, Some(status)) => {
+            kill(pid, tree, Signal::KILL);
+            leave(status)
+        }
+        // Without a queue nothing could be heard of main: then there is no program either.
+        (Err(_), None) => end_by_kill(pid, tree),
     };
     loop {
         if let Some(status) = ended(pid) {
