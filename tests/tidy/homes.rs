@@ -14,6 +14,7 @@ pub(crate) const HOMES: &[(&str, &[&str])] = &[
     ("seccompiler", &["sandbox/apply/"]),
     ("birdcage", &["sandbox/apply/"]),
     ("libc", &["sandbox/"]),
+    ("windows_sys", &["sandbox/"]),
     ("rustix", &["sandbox/", "disk/", "terminal/", "transport/"]),
     ("jsonc_parser", &["config/", "disk/"]),
     ("jsonschema", &["protocol/"]),
