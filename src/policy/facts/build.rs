@@ -59,10 +59,12 @@ static ACTIONS: LazyLock<Store> = LazyLock::new(|| {
 fn stored(
     store: Store,
     entities: impl IntoIterator<Item = Arc<Entity>>,
-) -> Result<Store, cedar_policy_core::entities::err::EntitiesError> {
+) -> Result<Store, FactError> {
     let none = None::<&NoEntitiesSchema>;
     let complete = TCComputation::AssumeAlreadyComputed;
-    store.add_entities(entities, none, complete, Extensions::all_available())
+    let all = Extensions::all_available();
+    let stored = store.add_entities(entities, none, complete, all);
+    stored.map_err(unfit("entities"))
 }
 
 /// The entities of one request.
@@ -146,13 +148,12 @@ impl<'a> Entities<'a> {
             shape::check_entity(entity).map_err(unfit("entities"))?;
         }
         let entities = self.entities.into_values();
-        let stored = match (self.mentioned.actions(), ACTIONS.entity(action)) {
+        match (self.mentioned.actions(), ACTIONS.entity(action)) {
             (false, Dereference::Data(action)) => {
                 stored(Store::new(), entities.chain([Arc::new(action.clone())]))
             }
             _ => stored(ACTIONS.clone(), entities),
-        };
-        stored.map_err(unfit("entities"))
+        }
     }
 }
 
@@ -257,17 +258,14 @@ pub(super) fn text(value: impl AsRef<str>) -> Value {
     Value::from(value.as_ref())
 }
 
-pub(super) fn truth(value: bool) -> Value {
-    Value::from(value)
-}
-
-pub(super) fn long(value: i64) -> Value {
+/// A truth value or a number.
+pub(super) fn literal(value: impl Into<Literal>) -> Value {
     Value::from(value)
 }
 
 /// A number; one too large for Cedar becomes the largest.
 pub(super) fn number(value: u64) -> Value {
-    long(i64::try_from(value).unwrap_or(i64::MAX))
+    literal(i64::try_from(value).unwrap_or(i64::MAX))
 }
 
 pub(super) fn reference(name: EntityUID) -> Value {
