@@ -19,7 +19,7 @@ fn record(queries: &[Query<'_>], policies: &PolicySet, answer: Answer) -> Record
     serde_json::from_value(json!({
         "v": 1, "seq": 1, "prev": "0".repeat(64), "at_ms": 1, "run": "r", "event": "decision",
         "action": "x", "principal": "y", "resource": "z",
-        "facts": clean::mask_value(&Value::Array(facts)),
+        "facts": clean::mask_value(Value::Array(facts)),
         "outcome": if allow { "allow" } else { "deny" }, "because": verdict.because,
         "answer": answer, "channel": null, "asked": false, "store": "0".repeat(64), "judged_us": 1
     }))
