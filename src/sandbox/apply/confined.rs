@@ -24,7 +24,7 @@ pub(crate) struct Confined {
     pub(crate) stdout: Option<ChildStdout>,
     /// Its error output, when piped.
     pub(crate) stderr: Option<ChildStderr>,
-    /// Where it connects to reach a host: nowhere, as there is no sandbox.
+    /// Where it connects to reach a host: nowhere, as no sandbox here has a network of its own.
     pub(crate) listener: Option<std::net::TcpListener>,
     child: Child,
     pid: u32,
@@ -39,7 +39,6 @@ pub(crate) async fn spawn(plan: Plan, stdio: Stdio) -> Result<Confined, SpawnErr
         stdin: child.stdin.take(),
         stdout: child.stdout.take(),
         stderr: child.stderr.take(),
-        listener: None,
         listener: None,
         pid: child.id().unwrap_or_default(),
         kill: tokio::sync::Notify::new(),
