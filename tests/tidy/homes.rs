@@ -22,6 +22,8 @@ pub(crate) const HOMES: &[(&str, &[&str])] = &[
     ("unicode_normalization", &["clean/"]),
     ("unicode_properties", &["clean/"]),
     ("sha2", &["digest/"]),
+    ("hmac", &["digest/"]),
+    ("ed25519_dalek", &["digest/"]),
     ("idna", &["address/"]),
     ("url", &["address/"]),
     (
