@@ -120,11 +120,9 @@ mod tests {
                 }
                 '"' => {
                     word.extend(std::iter::repeat_n('\\', backslashes / 2));
-                    if backslashes % 2 == 1 {
-                        word.push('"');
-                    } else {
-                        quoted = !quoted;
-                    }
+                    let literal = backslashes % 2 == 1;
+                    word.extend(literal.then_some('"'));
+                    quoted ^= !literal;
                 }
                 ' ' | '\t' if !quoted => {
                     word.extend(std::iter::repeat_n('\\', backslashes));
