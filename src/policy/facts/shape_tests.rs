@@ -153,7 +153,7 @@ struct Verdicts {
 }
 
 impl Verdicts {
-    fn add(&mut self, shape: Option<Shape>, fits: bool, what: &dyn std::fmt::Debug) {
+    fn add(&mut self, (shape, fits): (Option<Shape>, bool), what: &dyn std::fmt::Debug) {
         self.fitting += usize::from(fits);
         let shape = shape.expect("every value is known");
         let first = *self.by_shape.entry(shape).or_insert(fits);
@@ -172,7 +172,8 @@ proptest! {
             for entity in store.iter().filter(|it| !it.uid().is_action()) {
                 for changes in all.iter().chain([&Vec::new()]) {
                     let entity = changed(entity, changes);
-                    verdicts.add(Shape::of_entity(&entity), fits_entity(&entity), &entity);
+                    let verdict = (Shape::of_entity(&entity), fits_entity(&entity));
+                    verdicts.add(verdict, &entity);
                 }
             }
         }
@@ -186,7 +187,7 @@ proptest! {
             let request = judged(&asking.query(), Mentioned::Any).unwrap();
             let request = request.request(Answer::None).unwrap();
             let Some(Context::Value(context)) = request.context() else {
-                unreachable!("a context is known");
+                panic!("a context is known");
             };
             for changes in all.iter().chain([&Vec::new()]) {
                 let fields = context.iter();
@@ -200,7 +201,8 @@ proptest! {
                     request.resource().clone(),
                     Some(Context::Value(std::sync::Arc::new(fields.collect()))),
                 );
-                verdicts.add(Shape::of_request(&request), fits_request(&request), &request);
+                let verdict = (Shape::of_request(&request), fits_request(&request));
+                verdicts.add(verdict, &request);
             }
         }
         prop_assert!(verdicts.fitting > 9);
