@@ -96,8 +96,10 @@ impl Workspace {
         let followed = Followed {
             seen: disk::look_at_policies(&policy_folders).seen,
             folders: policy_folders,
+            org,
+            own: folders.clone(),
         };
-        let policies = Policies::read(&followed.folders);
+        let policies = followed.read();
         let files = settings::Files::new(&folders.config, ground.project.as_deref());
         let Configuration {
             servers,
@@ -199,12 +201,14 @@ impl Workspace {
     ) -> Result<Line, Error> {
         let audit = self.open_audit_log()?;
         let ledger = self.ledger()?;
-        self.line_of(
+        let line = self.line_of(
             self.policies.store.clone(),
             Arc::new(audit),
             (approver, ledger),
             trigger,
-        )
+        )?;
+        line.point.shadow().replace(self.policies.shadow.clone());
+        Ok(line)
     }
 
     /// The audit log, as the settings want it.
