@@ -43,7 +43,11 @@ impl Shadow {
             return None;
         }
         let resource = queries.first().map(record::resource).unwrap_or_default();
-        let because: Vec<&str> = would.because.iter().map(|one| one.policy.as_str()).collect();
+        let because: Vec<&str> = would
+            .because
+            .iter()
+            .map(|one| one.policy.as_str())
+            .collect();
         Some(EventKind::Note {
             name: "shadow-differs".to_owned(),
             details: json!({

@@ -95,8 +95,12 @@ impl Index {
     /// The ids of every policy that can be satisfied by some request of this environment.
     pub(super) fn reach(&self, env: &Env) -> BTreeSet<PolicyId> {
         let slices = self.slices.get(env).into_iter();
-        let places =
-            slices.flat_map(|slice| slice.open.iter().chain(slice.by_resource.values().flatten()));
+        let places = slices.flat_map(|slice| {
+            slice
+                .open
+                .iter()
+                .chain(slice.by_resource.values().flatten())
+        });
         let rules = places.filter_map(|place| self.rules.get(*place));
         rules.map(|rule| rule.loaded.policy.id().clone()).collect()
     }

@@ -73,7 +73,10 @@ impl Members {
 
     /// The folders and files that are in sets.
     pub(super) fn folders(&self) -> impl Iterator<Item = String> {
-        let paths = self.0.keys().filter(|name| *name.entity_type() == TYPES.path);
+        let paths = self
+            .0
+            .keys()
+            .filter(|name| *name.entity_type() == TYPES.path);
         paths.map(|name| {
             let text: &str = name.eid().as_ref();
             text.to_owned()

@@ -148,8 +148,11 @@ fn builtin_sources() -> [PolicySource; 2] {
 )]
 static BUILTIN: LazyLock<PolicySet> = LazyLock::new(|| {
     let (policies, _) = load(&builtin_sources()).expect("the built-in policies are valid");
-    PolicySet::new(policies.into_iter().map(Arc::new).collect(), Members::default())
-        .expect("the built-in policies have ids of their own")
+    PolicySet::new(
+        policies.into_iter().map(Arc::new).collect(),
+        Members::default(),
+    )
+    .expect("the built-in policies have ids of their own")
 });
 
 #[expect(
@@ -159,8 +162,11 @@ static BUILTIN: LazyLock<PolicySet> = LazyLock::new(|| {
 static RAILS: LazyLock<PolicySet> = LazyLock::new(|| {
     let [rails, _] = builtin_sources();
     let (policies, _) = load(&[rails]).expect("the guard rails are valid");
-    PolicySet::new(policies.into_iter().map(Arc::new).collect(), Members::default())
-        .expect("the guard rails have ids of their own")
+    PolicySet::new(
+        policies.into_iter().map(Arc::new).collect(),
+        Members::default(),
+    )
+    .expect("the guard rails have ids of their own")
 });
 
 impl PolicySet {

@@ -142,7 +142,11 @@ impl Workspace {
             PolicyFolder::User(_) => PolicyFolder::User(folder.to_owned()),
             other => other.clone(),
         });
-        Ok(Policies::read(&folders.collect::<Vec<_>>()))
+        let followed = Followed {
+            folders: folders.collect(),
+            ..self.followed.clone()
+        };
+        Ok(followed.read())
     }
 
     /// What is wrong with configuration files, each with file, line, field and the way out.

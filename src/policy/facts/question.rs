@@ -57,7 +57,9 @@ impl Judged {
             resource,
             principal,
             context: Context::Value(Arc::new(
-                fields.map(|(name, value)| (name.as_ref().into(), value)).collect(),
+                fields
+                    .map(|(name, value)| (name.as_ref().into(), value))
+                    .collect(),
             )),
         })
     }

@@ -69,7 +69,7 @@ impl PolicySet {
     }
 
     fn one(&self, test: &PolicyTest, seen: &mut BTreeMap<String, Seen>) -> TestResult {
-        let mentioned = Mentioned::Only(self.0.index.folders());
+        let mentioned = Mentioned::Only(self.0.index.looks());
         let scene = match facts::scene(&test.request, mentioned, &self.0.members) {
             Ok(scene) => scene,
             Err(error) => return blank(test, Some(error.to_string())),

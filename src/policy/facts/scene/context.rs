@@ -118,7 +118,9 @@ fn of_url(name: &str, url: &Url<'_>) -> Option<Value> {
         }
         "ip_class" => {
             let host: HostName = url.host.parse().ok()?;
-            let class = host.address().map_or("public", |address| judge(address).class.name());
+            let class = host
+                .address()
+                .map_or("public", |address| judge(address).class.name());
             crate::policy::facts::build::member(&TYPES.ip_class, class)
         }
         "ip" => {
@@ -130,6 +132,9 @@ fn of_url(name: &str, url: &Url<'_>) -> Option<Value> {
 }
 
 /// Puts the run in.
-pub(super) fn run(entities: &mut Entities<'_>, run: &crate::request::Run) -> Result<Value, SceneError> {
+pub(super) fn run(
+    entities: &mut Entities<'_>,
+    run: &crate::request::Run,
+) -> Result<Value, SceneError> {
     who::run(entities, run).map_err(|error| SceneError::new(error.to_string()))
 }

@@ -63,7 +63,9 @@ pub(super) fn path_facts(places: &Places, told: &str) -> Result<PathFacts, Scene
 
 /// The texts of the paths that a request tells, where they can be read at all.
 pub(super) fn named_paths(given: &Given<'_>, places: &Places) -> Vec<String> {
-    let told = ["path", "cwd"].into_iter().filter_map(|word| given.peek(word));
+    let told = ["path", "cwd"]
+        .into_iter()
+        .filter_map(|word| given.peek(word));
     let arguments = given.peek("paths").and_then(Json::as_object);
     let told = told.chain(arguments.into_iter().flat_map(|paths| paths.values()));
     told.filter_map(Json::as_str)
@@ -163,7 +165,10 @@ pub(super) fn tool(given: &Given<'_>) -> Result<ToolFacts, SceneError> {
 }
 
 /// Puts the program in: `"program": "/usr/bin/git"`, `"program_pin": "changed"`.
-pub(super) fn program(entities: &mut Entities<'_>, given: &Given<'_>) -> Result<EntityUID, SceneError> {
+pub(super) fn program(
+    entities: &mut Entities<'_>,
+    given: &Given<'_>,
+) -> Result<EntityUID, SceneError> {
     let words = given.named("program")?;
     let words = Given::new(&words);
     let path = words.text_or("name", "/usr/bin/git")?;
