@@ -8,7 +8,7 @@ use cedar_policy_core::evaluator::RestrictedEvaluator;
 use cedar_policy_core::extensions::Extensions;
 use serde_json::Value as Json;
 
-use crate::policy::facts::build::{Value, long, reference, text, truth};
+use crate::policy::facts::build::{Value, literal, reference, text};
 use crate::policy::vocabulary::{SCHEMA, uid};
 
 use super::given::{SceneError, wrong};
@@ -20,11 +20,11 @@ pub(super) fn told(word: &str, shape: &Shape, value: &Json) -> Result<Value, Sce
     match shape {
         Shape::Bool => value
             .as_bool()
-            .map(truth)
+            .map(literal)
             .ok_or_else(|| wrong("true or false")),
         Shape::Long => value
             .as_i64()
-            .map(long)
+            .map(literal)
             .ok_or_else(|| wrong("a whole number")),
         Shape::Text => value.as_str().map(text).ok_or_else(|| wrong("a text")),
         Shape::Ip => {
@@ -149,10 +149,10 @@ const WORDS: &[(&str, &str)] = &[
 /// The plainest value of a fact.
 pub(super) fn plain(name: &str, shape: &Shape) -> Result<Value, SceneError> {
     Ok(match shape {
-        Shape::Bool => truth(TRUE.contains(&name)),
+        Shape::Bool => literal(TRUE.contains(&name)),
         Shape::Long => {
             let number = NUMBERS.iter().find(|(known, _)| *known == name);
-            long(number.map_or(0, |(_, number)| *number))
+            literal(number.map_or(0, |(_, number)| *number))
         }
         Shape::Text => text(if name == "method" { "GET" } else { "" }),
         Shape::Ip => extension("ip", "93.184.216.34")?,
