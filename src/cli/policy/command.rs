@@ -36,7 +36,8 @@ pub(crate) enum PolicyCommand {
     /// Show how a request would be decided, policy by policy and clause by clause
     #[command(
         after_help = "Examples:\n  creance policy explain start user/files\n  creance policy \
-                            explain call user/files write_file '{\"path\": \"docs/a.md\"}'"
+                            explain call user/files write_file '{\"path\": \"docs/a.md\"}'\n  creance policy \
+                            explain --decision 12"
     )]
     Explain(ExplainArgs),
     /// Compare two stores: their policies, and what their tests come to under each
