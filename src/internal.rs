@@ -61,8 +61,8 @@ pub use crate::protocol::bench::round_trip;
 /// # Errors
 /// When its folders cannot be made.
 pub fn escape_control(
-    tell: &mut dyn FnMut(&crate::EscapeResult),
-) -> Result<crate::SelfTest, String> {
+    tell: &mut dyn FnMut(&crate::sandbox::EscapeResult),
+) -> Result<crate::sandbox::SelfTest, String> {
     crate::sandbox::control(tell)
 }
 

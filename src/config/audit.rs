@@ -44,13 +44,7 @@ impl AuditSettings {
                 "maxDays" => audit.max_days = Some(reader.days(value)?),
                 "keepFiles" => audit.keep_files = Some(reader.whole(value, "files", 100_000)?),
                 "keepDays" => audit.keep_days = Some(reader.days(value)?),
-                "checkpoints" => {
-                    let path = reader.text(value)?;
-                    if !Path::new(path).is_absolute() {
-                        return Err(reader.problem(value, "must be an absolute path"));
-                    }
-                    audit.checkpoints = Some(path.to_owned());
-                }
+                "checkpoints" => audit.checkpoints = Some(absolute(reader, value)?),
                 _ => return Err(reader.unknown(&member, KEYS)),
             }
         }
@@ -68,4 +62,12 @@ impl AuditSettings {
             checkpoints: self.checkpoints.or_else(|| weaker.checkpoints.clone()),
         }
     }
+}
+
+fn absolute<'a>(reader: &Reader<'a>, field: &Field<'a>) -> Result<String, ConfigProblem> {
+    let path = reader.text(field)?;
+    if Path::new(path).is_absolute() {
+        return Ok(path.to_owned());
+    }
+    Err(reader.problem(field, "must be an absolute path"))
 }

@@ -151,6 +151,11 @@ fn environment(ground: &Ground, wanted: &Wanted, private: &Private) -> Environme
     for (name, value) in private.variables(ground.home.as_deref(), wanted.network) {
         env.insert(name, value);
     }
+    let is_repository = |root: &PathBuf| root.join(".git").symlink_metadata().is_ok();
+    if !ground.project.as_ref().is_some_and(is_repository) {
+        // The guard of an absent repository is an empty `.git`, which go takes for a broken one.
+        env.insert("GOFLAGS".to_owned(), "-buildvcs=false".to_owned());
+    }
     env.extend(
         wanted
             .env

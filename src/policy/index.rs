@@ -69,19 +69,21 @@ impl Index {
     fn add(&mut self, loaded: Arc<Loaded>, envs: &[Declared]) {
         let place = self.rules.len();
         let policy = &loaded.policy;
-        let named = named_resource(policy);
-        for env in envs.iter().filter(|env| env.fits(policy)) {
+        let scope = Scope::of(policy);
+        let named = scope.named_resource();
+        for env in envs.iter().filter(|env| env.fits(&scope)) {
             let slice = self.slices.entry(env.key.clone()).or_default();
             match &named {
                 None => slice.open.push(place),
                 Some(entity) => {
-                    let entity = entity.clone().into();
-                    slice.by_resource.entry(entity).or_default().push(place);
+                    let of = slice.by_resource.entry(entity.clone()).or_default();
+                    of.push(place);
                 }
             }
         }
         let condition = policy.as_ref().condition();
-        self.looks.add(&condition);
+        let conditions = policy.as_ref().non_scope_constraints();
+        self.looks.add(&condition, conditions);
         self.rules.push(Rule { loaded, condition });
     }
 
@@ -143,35 +145,52 @@ struct Declared {
 impl Declared {
     /// Whether the scope of a policy can fit here, as far as it says so by itself. One that fits here
     /// too often is evaluated and does not hold.
-    fn fits(&self, policy: &Policy) -> bool {
-        let action = match policy.action_constraint() {
+    fn fits(&self, scope: &Scope) -> bool {
+        let action = match &scope.action {
             ActionConstraint::Any => true,
             ActionConstraint::Eq(action) => self.key.action == *action.as_ref(),
             ActionConstraint::In(groups) => groups.iter().any(|it| self.actions.contains(it)),
         };
-        let principal = match policy.principal_constraint() {
+        let principal = match &scope.principal {
             PrincipalConstraint::Any | PrincipalConstraint::In(_) => true,
             PrincipalConstraint::Eq(name) => *name.type_name() == self.principal,
             PrincipalConstraint::Is(kind) | PrincipalConstraint::IsIn(kind, _) => {
-                kind == self.principal
+                *kind == self.principal
             }
         };
-        let resource = match policy.resource_constraint() {
+        let resource = match &scope.resource {
             ResourceConstraint::Any | ResourceConstraint::In(_) => true,
             ResourceConstraint::Eq(name) => *name.type_name() == self.resource,
             ResourceConstraint::Is(kind) | ResourceConstraint::IsIn(kind, _) => {
-                kind == self.resource
+                *kind == self.resource
             }
         };
         action && principal && resource
     }
 }
 
-fn named_resource(policy: &Policy) -> Option<EntityUid> {
-    match policy.resource_constraint() {
-        ResourceConstraint::Any | ResourceConstraint::Is(_) => None,
-        ResourceConstraint::In(entity)
-        | ResourceConstraint::Eq(entity)
-        | ResourceConstraint::IsIn(_, entity) => Some(entity),
+/// What the head of a policy says.
+struct Scope {
+    principal: PrincipalConstraint,
+    action: ActionConstraint,
+    resource: ResourceConstraint,
+}
+
+impl Scope {
+    fn of(policy: &Policy) -> Self {
+        Self {
+            principal: policy.principal_constraint(),
+            action: policy.action_constraint(),
+            resource: policy.resource_constraint(),
+        }
+    }
+
+    fn named_resource(&self) -> Option<EntityUID> {
+        match &self.resource {
+            ResourceConstraint::Any | ResourceConstraint::Is(_) => None,
+            ResourceConstraint::In(entity)
+            | ResourceConstraint::Eq(entity)
+            | ResourceConstraint::IsIn(_, entity) => Some(entity.as_ref().clone()),
+        }
     }
 }

@@ -87,23 +87,24 @@ impl PolicySet {
     /// A request from the facts of a record, unless something is gone that these policies look at.
     fn recorded(&self, part: &Value, all: &[Value]) -> Result<Recorded, String> {
         let mut rest = part.clone();
-        let mut masked = Vec::new();
+        let mut taken = Vec::new();
         if let Some(facts) = rest.get_mut("facts").and_then(Value::as_object_mut) {
-            for (member, looks) in [
+            let looked_at = [
                 ("arguments", ARGUMENTS),
                 ("args", COMMAND_LINE),
                 ("cwd", COMMAND_LINE),
-            ] {
-                let gone = facts.shift_remove(member);
-                if gone.is_some_and(|value| is_masked(&value)) {
-                    masked.push((member, looks));
-                }
-            }
+            ];
+            taken = looked_at
+                .map(|(member, looks)| (member, looks, facts.shift_remove(member)))
+                .into();
         }
+        let masked = taken
+            .into_iter()
+            .filter(|(_, _, value)| value.as_ref().is_some_and(is_masked));
         if is_masked(&rest) {
             return Err("its facts hold masked secrets".to_owned());
         }
-        for (member, looks) in masked {
+        for (member, looks, _) in masked {
             let policies = self.list();
             let mut policies = policies.iter();
             if let Some(policy) = policies.find(|policy| names_any(&policy.text, looks)) {

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use cedar_policy::{EntityTypeName, Schema};
+use cedar_policy::{EntityTypeName, EntityUid, Schema};
 use cedar_policy_core::ast::{Eid, EntityType, EntityUID};
 
 /// The schema as people read and write it.
@@ -27,9 +27,13 @@ macro_rules! types {
         }
 
         pub(super) static TYPES: LazyLock<Types> = LazyLock::new(|| {
+            // Found and not parsed: Cedar makes a parser of its own for each name.
+            let declared = SCHEMA.entity_types().chain(SCHEMA.actions().map(EntityUid::type_name));
+            let declared: Vec<&EntityTypeName> = declared.collect();
             let kind = |name: &str| -> EntityType {
-                let name: EntityTypeName = name.parse().expect("a type name of the schema");
-                name.as_ref().clone()
+                let mut declared = declared.iter();
+                let found = declared.find(|kind| kind.basename() == name);
+                found.expect("a type name of the schema").as_ref().clone()
             };
             Types {
                 $($field: kind($name),)*

@@ -113,23 +113,33 @@ fn compare(id: &str, words: &str, but: &[(&str, &str)]) {
     }
 }
 
-/// SBX-08: npm, uv and pip write to caches of their own, the home folder stays as it is.
+/// SBX-08: npm, uv and pip write to caches of their own, the home folder stays as it is. Without a
+/// network npm works with what the user's own cache has, which is readable: so long as there is no
+/// private one, it is the one place that is not written.
 #[test]
 fn caches() {
     let stage = Stage::new();
     if !confined(&stage) {
         return;
     }
-    let npm = stage.home.join(".npm");
-    std::fs::create_dir(&npm).unwrap();
     let root = path_text(stage.home.parent().unwrap());
     let probe = case("SBX-08.probe.sh");
-    let args = ["run", "--", "sh", "-c", &probe, "probe", &root];
-    let (code, words) = stage.says(&args);
-    assert_eq!(code, Some(0), "{words}");
-    compare("SBX-08", &words, &[]);
-    assert!(!stage.home.join(".bashrc").exists());
-    assert!(std::fs::read_dir(npm).unwrap().next().is_none());
+    let play = |but: &[(&str, &str)]| {
+        let args = ["run", "--", "sh", "-c", &probe, "probe", &root];
+        let (code, words) = stage.says(&args);
+        assert_eq!(code, Some(0), "{words}");
+        compare("SBX-08", &words, but);
+    };
+    let npm = stage.home.join(".npm");
+    std::fs::create_dir(&npm).unwrap();
+    play(&[("npm", "denied")]);
+    assert!(std::fs::read_dir(&npm).unwrap().next().is_none());
+    std::fs::remove_dir(&npm).unwrap();
+    play(&[]);
+    assert!(!npm.exists() && !stage.home.join(".bashrc").exists());
+    // From now on it has one of its own.
+    std::fs::create_dir(&npm).unwrap();
+    play(&[]);
 }
 
 /// SBX-14: with no list, and with an empty one, there is no network, whatever is tried.

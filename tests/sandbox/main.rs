@@ -21,6 +21,8 @@ mod escapes;
 mod ground;
 #[cfg(target_os = "linux")]
 mod kill;
+#[cfg(target_os = "macos")]
+mod macos;
 #[cfg(target_os = "linux")]
 mod runner;
 #[cfg(target_os = "linux")]
@@ -29,6 +31,8 @@ mod starts;
 mod walls;
 #[cfg(target_os = "linux")]
 mod way_out;
+#[cfg(windows)]
+mod windows;
 #[cfg(target_os = "linux")]
 mod world;
 
@@ -36,6 +40,10 @@ fn main() {
     creance::helper::run_if_requested();
     #[cfg(target_os = "linux")]
     runner::main();
-    #[cfg(not(target_os = "linux"))]
-    println!("skipped: this system has no sandbox backend yet");
+    #[cfg(target_os = "macos")]
+    macos::main();
+    #[cfg(windows)]
+    windows::main();
+    #[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
+    println!("skipped: this system has no sandbox backend");
 }

@@ -14,6 +14,7 @@ pub(crate) const HOMES: &[(&str, &[&str])] = &[
     ("seccompiler", &["sandbox/apply/"]),
     ("birdcage", &["sandbox/apply/"]),
     ("libc", &["sandbox/"]),
+    ("windows_sys", &["sandbox/"]),
     ("rustix", &["sandbox/", "disk/", "terminal/", "transport/"]),
     ("jsonc_parser", &["config/", "disk/"]),
     ("jsonschema", &["protocol/"]),
@@ -21,6 +22,8 @@ pub(crate) const HOMES: &[(&str, &[&str])] = &[
     ("unicode_normalization", &["clean/"]),
     ("unicode_properties", &["clean/"]),
     ("sha2", &["digest/"]),
+    ("hmac", &["digest/"]),
+    ("ed25519_dalek", &["digest/"]),
     ("idna", &["address/"]),
     ("url", &["address/"]),
     (

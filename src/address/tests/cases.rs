@@ -2,9 +2,8 @@
 
 use std::net::IpAddr;
 
-use crate::address::{
-    AddressClass, HostName, Locality, Reach, Unreachable, UrlFault, WebUrl, judge,
-};
+use crate::address::web_url::{UrlFault, WebUrl};
+use crate::address::{AddressClass, HostName, Locality, Reach, Unreachable, judge};
 
 const CASES: &str = include_str!("../../../tests/cases/url-cases.tsv");
 

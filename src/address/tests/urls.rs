@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::address::{UrlFault, WebUrl};
+use crate::address::web_url::{UrlFault, WebUrl};
 
 fn shown(url: Result<WebUrl, UrlFault>) -> Result<String, UrlFault> {
     url.map(|url| url.as_str().to_owned())

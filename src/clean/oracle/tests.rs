@@ -137,6 +137,39 @@ fn key() -> impl Strategy<Value = String> {
     })
 }
 
+/// Base64 of a text that may hold a secret, in one line or broken into several.
+fn encoded() -> impl Strategy<Value = String> {
+    let text = prop_oneof![
+        "[a-z =:]{0,60}password=hunter2[a-z ]{0,60}",
+        "[a-z ]{15,120}",
+        key()
+    ];
+    (text, 16_usize..90, select(vec!["\n", "\r\n"]), 0_usize..3).prop_map(
+        |(text, width, end, pad)| {
+            const LETTERS: &[u8; 64] =
+                b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+            let mut bits = 0_usize;
+            let mut held = 0;
+            let mut line = String::new();
+            for byte in text.bytes().chain([b' ']) {
+                bits = bits << 8 | usize::from(byte);
+                held += 8;
+                while held >= 6 {
+                    held -= 6;
+                    line.push(char::from(LETTERS[bits >> held & 63]));
+                }
+                bits &= (1 << held) - 1;
+            }
+            let broken: Vec<&str> = line
+                .as_bytes()
+                .chunks(width)
+                .map(|it| str::from_utf8(it).unwrap())
+                .collect();
+            broken.join(end) + &"=".repeat(pad)
+        },
+    )
+}
+
 fn piece() -> impl Strategy<Value = String> {
     prop_oneof![
         6 => select(PIECES).prop_map(str::to_owned),
@@ -144,6 +177,7 @@ fn piece() -> impl Strategy<Value = String> {
         1 => "[A-Za-z0-9+/_=-]{1,40}",
         1 => "[a-z]{1,8}",
         1 => "[a-f0-9]{20,64}",
+        1 => encoded(),
         1 => ".{0,6}",
     ]
 }

@@ -7,7 +7,7 @@ use cedar_policy_core::ast::{
     Entity, EntityType, EntityUID, Expr, ExprKind, Literal, PartialValue, Var,
 };
 use cedar_policy_core::entities::{
-    Entities as Store, NoEntitiesSchema, Schema as _, TCComputation,
+    Dereference, Entities as Store, NoEntitiesSchema, Schema as _, TCComputation,
 };
 use cedar_policy_core::extensions::Extensions;
 use cedar_policy_core::validator::CoreSchema;
@@ -43,7 +43,7 @@ pub(super) fn unfit<E>(what: &'static str) -> impl FnOnce(E) -> FactError {
     move |_| FactError(what)
 }
 
-/// The actions of the schema with their groups: the part of every store that never changes.
+/// The actions of the schema with their groups.
 #[expect(
     clippy::expect_used,
     reason = "a constant of this crate, held by the tests"
@@ -59,10 +59,12 @@ static ACTIONS: LazyLock<Store> = LazyLock::new(|| {
 fn stored(
     store: Store,
     entities: impl IntoIterator<Item = Arc<Entity>>,
-) -> Result<Store, cedar_policy_core::entities::err::EntitiesError> {
+) -> Result<Store, FactError> {
     let none = None::<&NoEntitiesSchema>;
     let complete = TCComputation::AssumeAlreadyComputed;
-    store.add_entities(entities, none, complete, Extensions::all_available())
+    let all = Extensions::all_available();
+    let stored = store.add_entities(entities, none, complete, all);
+    stored.map_err(unfit("entities"))
 }
 
 /// The entities of one request.
@@ -135,17 +137,23 @@ impl<'a> Entities<'a> {
         self.named.contains(folder) || self.mentioned.folder(folder)
     }
 
-    /// Whether a policy may read this field of the context.
+    /// Whether a policy may read this field of the context, or of the run in it.
     pub(super) fn reads(&self, field: &str) -> bool {
         self.mentioned.field(field)
     }
 
-    /// The store, each entity checked against the schema.
-    pub(super) fn finish(self) -> Result<Store, FactError> {
+    /// The store with this action, each entity checked against the schema.
+    pub(super) fn finish(self, action: &EntityUID) -> Result<Store, FactError> {
         for entity in self.entities.values() {
             shape::check_entity(entity).map_err(unfit("entities"))?;
         }
-        stored(ACTIONS.clone(), self.entities.into_values()).map_err(unfit("entities"))
+        let entities = self.entities.into_values();
+        match (self.mentioned.actions(), ACTIONS.entity(action)) {
+            (false, Dereference::Data(action)) => {
+                stored(Store::new(), entities.chain([Arc::new(action.clone())]))
+            }
+            _ => stored(ACTIONS.clone(), entities),
+        }
     }
 }
 
@@ -156,8 +164,10 @@ pub(crate) struct Looks {
     pub(crate) folders: HashSet<String>,
     /// The attributes that are read of anything.
     pub(crate) fields: HashSet<String>,
-    /// The context is used as a whole somewhere.
+    /// The context, or the run in it, is used as a whole somewhere.
     pub(crate) whole_context: bool,
+    /// An action stands in a condition: then others than the one at hand may be looked at.
+    pub(crate) actions: bool,
 }
 
 /// What of a request is put into Cedar's form: all of it, or what can be looked at.
@@ -186,30 +196,42 @@ impl Mentioned<'_> {
             Self::Only(looks) => looks.whole_context || looks.fields.contains(field),
         }
     }
+
+    fn actions(self) -> bool {
+        match self {
+            #[cfg(test)]
+            Self::Any => true,
+            Self::Only(looks) => looks.actions,
+        }
+    }
 }
 
 impl Looks {
-    /// Adds what an expression looks at.
-    pub(crate) fn add(&mut self, expression: &Expr) {
-        // How often the context stands there, and how often for one of its fields.
-        let (mut contexts, mut fields) = (0, 0);
-        let is_context = |of: &Expr| matches!(of.expr_kind(), ExprKind::Var(Var::Context));
-        for part in expression.subexpressions() {
+    /// Adds what a policy looks at: its scope and conditions as one, and its conditions alone.
+    pub(crate) fn add(&mut self, whole: &Expr, conditions: Option<&Expr>) {
+        // How often context and run stand there, and how often for one of their fields.
+        let (mut records, mut fields) = (0, 0);
+        for part in whole.subexpressions() {
+            records += usize::from(is_record(part));
             match part.expr_kind() {
-                ExprKind::Var(Var::Context) => contexts += 1,
                 ExprKind::Lit(Literal::EntityUID(name)) => self.literal(name),
                 ExprKind::GetAttr { expr, attr } | ExprKind::HasAttr { expr, attr } => {
-                    fields += usize::from(is_context(expr));
+                    fields += usize::from(is_record(expr));
                     self.fields.insert(attr.to_string());
                 }
                 ExprKind::ExtHasAttr { expr, attrs } => {
-                    fields += usize::from(is_context(expr));
+                    fields += usize::from(is_record(expr));
                     self.fields.extend(attrs.iter().map(ToString::to_string));
                 }
                 _ => {}
             }
         }
-        self.whole_context |= contexts > fields;
+        self.whole_context |= records > fields;
+        let mut parts = conditions.into_iter().flat_map(Expr::subexpressions);
+        self.actions |= parts.any(|part| match part.expr_kind() {
+            ExprKind::Lit(Literal::EntityUID(name)) => name.is_action(),
+            _ => false,
+        });
     }
 
     fn literal(&mut self, name: &EntityUID) {
@@ -223,21 +245,27 @@ impl Looks {
     }
 }
 
+/// Whether this is the context, or the run in it: records of which fields may be left out.
+fn is_record(of: &Expr) -> bool {
+    let is_context = |of: &Expr| matches!(of.expr_kind(), ExprKind::Var(Var::Context));
+    match of.expr_kind() {
+        ExprKind::GetAttr { expr, attr } => attr == "run" && is_context(expr),
+        _ => is_context(of),
+    }
+}
+
 pub(super) fn text(value: impl AsRef<str>) -> Value {
     Value::from(value.as_ref())
 }
 
-pub(super) fn truth(value: bool) -> Value {
-    Value::from(value)
-}
-
-pub(super) fn long(value: i64) -> Value {
+/// A truth value or a number.
+pub(super) fn literal(value: impl Into<Literal>) -> Value {
     Value::from(value)
 }
 
 /// A number; one too large for Cedar becomes the largest.
 pub(super) fn number(value: u64) -> Value {
-    long(i64::try_from(value).unwrap_or(i64::MAX))
+    literal(i64::try_from(value).unwrap_or(i64::MAX))
 }
 
 pub(super) fn reference(name: EntityUID) -> Value {

@@ -7,7 +7,7 @@ use cedar_policy_core::ast::EntityUID;
 use crate::address::{HostName, judge};
 use crate::policy::vocabulary::{TYPES, uid};
 
-use super::build::{Entities, member, text, truth};
+use super::build::{Entities, literal, member, text};
 
 /// Puts a host in.
 pub(super) fn add(entities: &mut Entities<'_>, host: &HostName) -> EntityUID {
@@ -17,7 +17,7 @@ pub(super) fn add(entities: &mut Entities<'_>, host: &HostName) -> EntityUID {
         .map_or("unresolved", |address| judge(address).class.name());
     let attributes = [
         ("name", text(host.as_str())),
-        ("literal_ip", truth(host.address().is_some())),
+        ("literal_ip", literal(host.address().is_some())),
         ("ip_class", member(&TYPES.ip_class, class)),
     ];
     entities.add(&name, attributes, domains(host));
@@ -31,7 +31,7 @@ pub(super) fn add_below(entities: &mut Entities<'_>, domain: &HostName) -> Entit
     let name = uid(&TYPES.host, &text_form);
     let attributes = [
         ("name", text(text_form)),
-        ("literal_ip", truth(false)),
+        ("literal_ip", literal(false)),
         ("ip_class", member(&TYPES.ip_class, "unresolved")),
     ];
     entities.add(&name, attributes, domains(domain));

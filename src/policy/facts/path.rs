@@ -8,7 +8,7 @@ use cedar_policy_core::ast::EntityUID;
 use crate::policy::vocabulary::{TYPES, uid};
 use crate::request::{ArgPath, PathFacts};
 
-use super::build::{Entities, Value, number, reference, text, truth};
+use super::build::{Entities, Value, literal, number, reference, text};
 
 /// Puts a path in.
 pub(super) fn add(entities: &mut Entities<'_>, facts: &PathFacts) -> EntityUID {
@@ -25,8 +25,8 @@ pub(super) fn add(entities: &mut Entities<'_>, facts: &PathFacts) -> EntityUID {
         ("text", text(facts.text.as_str())),
         ("name", text(name)),
         ("ext", text(extension)),
-        ("hidden", truth(name.starts_with('.'))),
-        ("in_project", truth(facts.in_project.is_some())),
+        ("hidden", literal(name.starts_with('.'))),
+        ("in_project", literal(facts.in_project.is_some())),
     ];
     let above = above(entities, facts);
     entities.add(&path, attributes, above);
@@ -125,8 +125,8 @@ pub(super) fn add_arguments(entities: &mut Entities<'_>, arguments: &[ArgPath]) 
         every,
         some,
         by_name: entities.add_tagged(&TYPES.arg_paths, tags),
-        resolved: truth(resolved),
-        outside: truth(!arguments.iter().all(inside)),
+        resolved: literal(resolved),
+        outside: literal(!arguments.iter().all(inside)),
     }
 }
 

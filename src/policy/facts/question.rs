@@ -15,7 +15,7 @@ use crate::request::{
 
 use super::args::Flat;
 use super::build::{
-    Entities, FactError, Mentioned, Value, long, number, reference, text, texts, truth, unfit,
+    Entities, FactError, Mentioned, Value, literal, number, reference, text, texts, unfit,
 };
 use super::{host, path, shape, start, who};
 
@@ -53,7 +53,7 @@ impl Judged {
             return Err(FactError::of("circumstances"));
         };
         let flags = FLAGS.iter().zip(answer.flags());
-        let flags = flags.map(|(name, flag)| ((*name).into(), truth(flag)));
+        let flags = flags.map(|(name, flag)| ((*name).into(), literal(flag)));
         Arc::make_mut(&mut fields).extend(flags);
         let known = |name: &EntityUID| EntityUIDEntry::known(name.clone(), None);
         Ok(Request::new_unchecked(
@@ -84,9 +84,9 @@ pub(crate) fn judged(query: &Query<'_>, mentioned: Mentioned<'_>) -> Result<Judg
         resource: resource.entity_type().clone(),
     };
     Ok(Judged {
+        entities: entities.finish(&env.action)?,
         env,
         resource,
-        entities: entities.finish()?,
         principal,
         context,
     })
@@ -161,7 +161,7 @@ fn wish(entities: &mut Entities<'_>, wish: &Wish) -> (EntityUID, Fields) {
             let name = uid(&TYPES.env_var, &variable.name);
             let attributes = [
                 ("name", text(variable.name.as_str())),
-                ("looks_secret", truth(variable.looks_secret)),
+                ("looks_secret", literal(variable.looks_secret)),
             ];
             entities.add(&name, attributes, HashSet::new());
             (name, Vec::new())
@@ -179,14 +179,14 @@ enum Listed {
 fn network_fields(port: u16, listed: Listed) -> Fields {
     vec![
         ("port", number(u64::from(port))),
-        ("listed", truth(listed == Listed::Yes)),
+        ("listed", literal(listed == Listed::Yes)),
     ]
 }
 
 fn tool_list(review: &ReviewTools) -> Fields {
     let names = |names: &[String]| texts(names.iter().map(String::as_str));
     vec![
-        ("first_time", truth(review.first_time)),
+        ("first_time", literal(review.first_time)),
         ("added", names(&review.added)),
         ("removed", names(&review.removed)),
         ("changed", names(&review.changed)),
@@ -208,7 +208,7 @@ fn call(entities: &mut Entities<'_>, call: &CallTool) -> Fields {
         false => String::new(),
     };
     let numbers = flat.numbers.into_iter();
-    let numbers = numbers.map(|(name, leaf)| (name, long(leaf)));
+    let numbers = numbers.map(|(name, leaf)| (name, literal(leaf)));
     let numbers = entities.add_tagged(&TYPES.numbers, numbers);
     let paths = path::add_arguments(entities, &call.paths);
     vec![
@@ -217,9 +217,9 @@ fn call(entities: &mut Entities<'_>, call: &CallTool) -> Fields {
         ("arg_names", names),
         ("args_json", text(json)),
         ("args_bytes", number(call.arguments_bytes)),
-        ("args_complete", truth(!flat.cut)),
-        ("args_valid", truth(call.valid)),
-        ("secrets_in_args", truth(call.secrets)),
+        ("args_complete", literal(!flat.cut)),
+        ("args_valid", literal(call.valid)),
+        ("secrets_in_args", literal(call.secrets)),
         ("option_like_args", option_like),
         ("every_path", paths.every),
         ("some_path", paths.some),
@@ -236,10 +236,10 @@ fn add_tool(entities: &mut Entities<'_>, tool: &ToolFacts) -> EntityUID {
     let attributes = [
         ("name", text(tool.name.as_str())),
         ("server", reference(server.clone())),
-        ("claims_read_only", truth(tool.claims.read_only)),
-        ("claims_destructive", truth(tool.claims.destructive)),
-        ("claims_idempotent", truth(tool.claims.idempotent)),
-        ("claims_open_world", truth(tool.claims.open_world)),
+        ("claims_read_only", literal(tool.claims.read_only)),
+        ("claims_destructive", literal(tool.claims.destructive)),
+        ("claims_idempotent", literal(tool.claims.idempotent)),
+        ("claims_open_world", literal(tool.claims.open_world)),
     ];
     let above = HashSet::from([server, who::source_of(&tool.server)]);
     entities.add(&name, attributes, above);

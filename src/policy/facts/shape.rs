@@ -3,7 +3,7 @@
 //! vocabularies, never on a text or a number. So Cedar checks the first of each shape, and those of
 //! the same shape fit as that one did.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::sync::{LazyLock, PoisonError, RwLock};
 
 use cedar_policy::{Entities, Entity as Public};
@@ -86,13 +86,12 @@ impl Shape {
             shape.text(b'.', key);
             shape.partial(value)?;
         }
-        let ancestors: BTreeSet<Self> = entity.ancestors().map(Self::of_name).collect();
-        shape.all(b'^', ancestors);
-        let mut tags = BTreeSet::new();
+        shape.all(b'^', entity.ancestors().map(Self::of_name).collect());
+        let mut tags = Vec::new();
         for (_, value) in entity.tags() {
             let mut tag = Self::default();
             tag.partial(value)?;
-            tags.insert(tag);
+            tags.push(tag);
         }
         shape.all(b'#', tags);
         Some(shape)
@@ -157,8 +156,7 @@ impl Shape {
                     shape.value(member);
                     shape
                 });
-                let members: BTreeSet<Self> = members.collect();
-                self.all(b'[', members);
+                self.all(b'[', members.collect());
             }
             ValueKind::Record(fields) => {
                 self.0.push(b'{');
@@ -173,7 +171,9 @@ impl Shape {
     }
 
     /// How often a shape stands in a set does not matter, nor its place.
-    fn all(&mut self, mark: u8, shapes: BTreeSet<Self>) {
+    fn all(&mut self, mark: u8, mut shapes: Vec<Self>) {
+        shapes.sort_unstable();
+        shapes.dedup();
         self.0.push(mark);
         for shape in shapes {
             self.bytes(b',', &shape.0);

@@ -73,7 +73,13 @@ fn change(fields: &mut BTreeMap<String, Value>, (what, at, with): (u8, Index, In
     match what % 4 {
         0 => drop(fields.insert("odd".to_owned(), value)),
         1 if !keys.is_empty() => drop(fields.remove(at.get(&keys))),
-        2 | 3 if !keys.is_empty() => drop(fields.insert(at.get(&keys).clone(), value)),
+        2 if !keys.is_empty() => drop(fields.insert(at.get(&keys).clone(), value)),
+        // Another one of the same type, which a closed vocabulary may not have.
+        3 => fields.values_mut().for_each(|value| {
+            if let ValueKind::Lit(Literal::EntityUID(name)) = &value.value {
+                *value = Value::from(uid(name.entity_type(), "other"));
+            }
+        }),
         _ => {}
     }
 }

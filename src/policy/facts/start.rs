@@ -5,7 +5,7 @@ use crate::grant::{Confinement, Grant, Guarantee, Launch, Network};
 use crate::policy::vocabulary::TYPES;
 use crate::request::{NetworkWish, PathFacts, Risk, RunCommand, StartServer, Wish};
 
-use super::build::{Entities, Value, member, record, reference, text, texts, truth};
+use super::build::{Entities, Value, literal, member, record, reference, text, texts};
 use super::who;
 
 type Fields = Vec<(&'static str, Value)>;
@@ -17,7 +17,7 @@ pub(super) fn server(entities: &mut Entities<'_>, start: &StartServer) -> Fields
     let mut fields = shared(&start.launch, &start.grant, &start.wishes);
     fields.extend([
         ("program", reference(program)),
-        ("artefact_pinned", truth(start.artefact.is_some())),
+        ("artefact_pinned", literal(start.artefact.is_some())),
         ("runner", member(&TYPES.runner, start.runner.name())),
         ("package", text(package.as_str())),
         ("package_version", text(version.as_str())),
@@ -25,8 +25,8 @@ pub(super) fn server(entities: &mut Entities<'_>, start: &StartServer) -> Fields
             "secret_names",
             texts(start.secret_names.iter().map(String::as_str)),
         ),
-        ("first_time", truth(start.first_time)),
-        ("config_changed", truth(start.config_changed)),
+        ("first_time", literal(start.first_time)),
+        ("config_changed", literal(start.config_changed)),
         ("risk", risks(&start.risks)),
         ("confinement", confinement(&start.confinement)),
     ]);
@@ -55,11 +55,11 @@ fn shared(launch: &Launch, grant: &Grant, wishes: &[Wish]) -> Fields {
         ("cwd", text(launch.cwd.to_string_lossy())),
         ("env_names", texts(grant.env.0.keys().map(String::as_str))),
         ("network", member(&TYPES.network, network(grant, wishes))),
-        ("reads_outside_project", truth(wishes.iter().any(reads))),
-        ("writes_outside_project", truth(wishes.iter().any(writes))),
+        ("reads_outside_project", literal(wishes.iter().any(reads))),
+        ("writes_outside_project", literal(wishes.iter().any(writes))),
         (
             "wants_sockets",
-            truth(!grant.sockets.is_empty() || wishes.iter().any(sockets)),
+            literal(!grant.sockets.is_empty() || wishes.iter().any(sockets)),
         ),
     ]
 }

@@ -244,8 +244,12 @@ fn arguments_that_are_read_are_there() {
     check("context.args.hasTag(\"path\")");
     check("context[\"args\"].hasTag(\"path\")");
     check("Args::\"call\".hasTag(\"path\")");
+    check("context.run.now > datetime(\"2026-01-01\")");
+    check("context[\"run\"][\"now\"] > datetime(\"2026-01-01\")");
+    check("context.run == context.run && context.args_valid");
+    check("action in Action::\"tool\"");
+    check("Action::\"sandbox.read\" in Action::\"sandbox\"");
     check("context.args_json like \"*path*\"");
-    check("context has args_json && context.args_json != \"\"");
 }
 
 /// A path is in its own place alone, whatever else a call names: a rule about `project` must not hold

@@ -99,7 +99,7 @@ async fn hear_socks(client: &mut Client, speech: &mut Speech) -> Result<Heard, R
         return Err(Refusal::Misfit("SOCKS5 is served without a sign-in"));
     }
     client.send(socks::WELCOME).await?;
-    let found = client.until(SOCKS_MAX, |held| socks::request(held));
+    let found = client.until(SOCKS_MAX, socks::request);
     let (target, used) = found.await?;
     client.used(used);
     Ok(Heard {

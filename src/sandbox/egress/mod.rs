@@ -22,11 +22,8 @@ mod relay;
 mod request;
 mod socks;
 
-pub(crate) use gate::{
-    Carries, EgressEvent, End, Gate, Judging, Terms, Traffic, Verdict, Wanted, Way,
-};
+pub(crate) use gate::{Carries, EgressEvent, End, Gate, Judging, Terms, Traffic, Verdict, Wanted};
 pub(crate) use limits::EgressLimits;
-pub(crate) use outside::{Dialled, Later, Outside, ThisMachine};
 pub(crate) use proxy::Proxy;
 pub(crate) use refusal::Refusal;
 

@@ -10,11 +10,9 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
-use crate::address::Target;
-
 use super::answer::{self, Speech};
 use super::connection::{Shared, serve};
-use super::gate::{EgressEvent, Gate, Traffic, Wanted};
+use super::gate::{EgressEvent, Gate, Wanted};
 use super::limits::EgressLimits;
 use super::outside::{Outside, ThisMachine};
 use super::refusal::Refusal;
@@ -28,7 +26,7 @@ const BREATH: Duration = Duration::from_millis(50);
 /// A running proxy. Dropping it breaks everything off; [`Proxy::close`] ends it with reports.
 #[derive(Debug)]
 pub(crate) struct Proxy {
-    registry: Arc<Registry>,
+    pub(super) registry: Arc<Registry>,
     closing: watch::Sender<bool>,
     accepting: JoinHandle<()>,
 }
@@ -50,7 +48,7 @@ impl Proxy {
     ///
     /// # Errors
     /// As above.
-    pub(crate) fn start_with(
+    pub(super) fn start_with(
         listener: StdListener,
         gate: Arc<dyn Gate>,
         limits: EgressLimits,
@@ -79,16 +77,6 @@ impl Proxy {
     /// for again.
     pub(crate) fn cut(&self, allowed: impl Fn(&Wanted) -> bool) {
         self.registry.cut(allowed);
-    }
-
-    /// The connections that stand.
-    pub(crate) fn live(&self) -> Vec<Wanted> {
-        self.registry.live()
-    }
-
-    /// The bytes that each target got and gave so far.
-    pub(crate) fn totals(&self) -> Vec<(Target, Traffic)> {
-        self.registry.totals()
     }
 
     /// Ends all connections, each with its report.

@@ -138,6 +138,7 @@ impl Registry {
     }
 
     /// The connections that stand.
+    #[cfg(test)]
     pub(super) fn live(&self) -> Vec<Wanted> {
         let inner = self.lock();
         inner
@@ -148,6 +149,7 @@ impl Registry {
     }
 
     /// The bytes of each target, in the order of their names.
+    #[cfg(test)]
     pub(super) fn totals(&self) -> Vec<(Target, Traffic)> {
         let inner = self.lock();
         let totals = inner.totals.iter();

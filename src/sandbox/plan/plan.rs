@@ -115,7 +115,7 @@ pub(crate) fn plan_with(
     Ok(Plan {
         backend,
         launch: launch.clone(),
-        folders: folders(grant)?,
+        folders: seen(folders(grant)?, backend, grant),
         protect: grant.protect.clone(),
         hide: grant.hide.clone(),
         sockets: grant.sockets.clone(),
@@ -126,6 +126,18 @@ pub(crate) fn plan_with(
         confinement: confinement(backend, grant, offers),
         notices: Vec::new(),
     })
+}
+
+/// Elsewhere than on Linux nothing is laid over the disk: what counts is what was granted.
+fn seen(mut folders: Vec<Folder>, backend: Backend, grant: &Grant) -> Vec<Folder> {
+    if matches!(backend, Backend::MacosSeatbelt | Backend::WindowsJob) {
+        let sockets = &grant.sockets;
+        let granted = grant.read.iter().chain(&grant.write).chain(&grant.temp);
+        let granted: Vec<&PathBuf> = granted.chain(sockets).collect();
+        folders.retain(|folder| granted.contains(&&folder.path));
+        folders.retain(|folder| matches!(folder.kind, FolderKind::Read | FolderKind::Write));
+    }
+    folders
 }
 
 /// Whether the machine's own `/tmp` is granted, where birdcage would leave its folder.

@@ -31,6 +31,10 @@ pub(super) fn run(handed: Handed) -> ! {
             Err(error) => (handed, error),
         },
         Backend::LinuxLandlock | Backend::None => bare::run(handed),
+        other @ (Backend::MacosSeatbelt | Backend::WindowsJob) => {
+            let error = format!("{other} is not for this system");
+            (handed, StageError::new("backend", error))
+        }
     };
     fail(handed.status, &error)
 }

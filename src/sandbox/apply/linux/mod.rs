@@ -20,7 +20,6 @@ mod guard;
 mod handover;
 mod init;
 mod keeper;
-mod links;
 mod mounts;
 mod placeholder;
 mod privileges;
@@ -29,7 +28,6 @@ mod readable;
 mod seccomp;
 #[cfg(feature = "birdcage")]
 mod stage_two;
-mod stamps;
 mod start;
 mod survey;
 mod sys;
@@ -37,10 +35,11 @@ mod target;
 mod view;
 mod wall;
 
+use super::stamps;
+
 pub(crate) use confined::{Confined, spawn};
 pub(crate) use entry::run_helper_if_requested;
 pub(crate) use escape::{reach, try_escapes};
 pub(crate) use facts::facts;
-pub(crate) use links::second_names;
 pub(crate) use probe::{is_root, system, try_backend};
 pub(crate) use wall::landlock_abi;

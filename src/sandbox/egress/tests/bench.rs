@@ -11,9 +11,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
+use crate::sandbox::egress::outside::{Dialled, Later, Outside};
 use crate::sandbox::egress::{
-    Dialled, EgressEvent, EgressLimits, Gate, Judging, Later, Outside, Proxy, Terms, Verdict,
-    Wanted,
+    EgressEvent, EgressLimits, Gate, Judging, Proxy, Terms, Verdict, Wanted,
 };
 
 /// Longer than anything here takes.

@@ -6,6 +6,7 @@ mod denials;
 mod framing;
 mod hellos;
 mod limits;
+mod machine;
 mod plain;
 mod real;
 mod strangers;

@@ -1,7 +1,8 @@
 //! Plain HTTP in absolute form: what is sent on, and what is refused for having two meanings.
 
 use super::bench::{Bench, Origin, PUBLIC};
-use crate::sandbox::egress::{EgressEvent, EgressLimits, Terms, Way};
+use crate::sandbox::egress::gate::Way;
+use crate::sandbox::egress::{EgressEvent, EgressLimits, Terms};
 
 #[tokio::test]
 async fn a_request_is_written_anew() {

@@ -1,7 +1,8 @@
 //! What real programs say first, as they said it to a recorder: all of them pass unchanged.
 
 use super::bench::{Bench, ESTABLISHED, Origin, Program};
-use crate::sandbox::egress::{EgressEvent, EgressLimits, Way};
+use crate::sandbox::egress::gate::Way;
+use crate::sandbox::egress::{EgressEvent, EgressLimits};
 
 const PROGRAMS: &str = include_str!("../../../../tests/cases/programs.tsv");
 

@@ -4,7 +4,8 @@ use tokio::io::AsyncWriteExt;
 
 use super::bench::{Bench, Origin, PUBLIC, hello, hello_with, prefixed, record, server_name};
 use crate::address::Reach;
-use crate::sandbox::egress::{Carries, EgressEvent, End, Terms, Traffic, Way};
+use crate::sandbox::egress::gate::Way;
+use crate::sandbox::egress::{Carries, EgressEvent, End, Terms, Traffic};
 
 fn web() -> Terms {
     Terms::default()
@@ -56,7 +57,7 @@ async fn an_allowed_host_is_reached_by_connect() {
             traffic
         }
     );
-    let totals = bench.proxy.totals();
+    let totals = bench.proxy.registry.totals();
     assert_eq!(totals.len(), 1);
     assert_eq!(totals[0].1, traffic);
 }

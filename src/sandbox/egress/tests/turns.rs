@@ -79,7 +79,7 @@ async fn a_program_that_leaves_withdraws_its_question() {
     }
     answers.add_permits(2);
     assert_eq!(bench.looked_up(), [""; 0]);
-    assert_eq!(bench.proxy.live(), []);
+    assert_eq!(bench.proxy.registry.live(), []);
 }
 
 /// What a waiting program sends is held to a bound; the rest waits in its own socket.
@@ -124,7 +124,7 @@ async fn a_cut_ends_what_is_no_longer_allowed() {
     for _ in 0..2 {
         assert!(matches!(bench.event().await, EgressEvent::Opened { .. }));
     }
-    assert_eq!(bench.proxy.live().len(), 2);
+    assert_eq!(bench.proxy.registry.live().len(), 2);
     bench
         .proxy
         .cut(|wanted| wanted.target.host.as_str() == "api.test");
@@ -143,7 +143,7 @@ async fn a_cut_ends_what_is_no_longer_allowed() {
         ("other.test:443", End::Cut)
     );
     assert_eq!(traffic.up, hello(Some("other.test")).len() as u64);
-    assert_eq!(bench.proxy.live().len(), 1);
+    assert_eq!(bench.proxy.registry.live().len(), 1);
     kept.send(b"still").await;
     assert_eq!(kept_host.read(5).await, b"still");
 }

@@ -168,8 +168,11 @@ fn daemon(backend: Backend, id: &str, end: fn(&mut Live)) -> Result<Answer, Stri
     end(&mut live);
     live.finish();
     let silent = silent(&beat);
-    // A daemon that was missed stops when its file is gone.
-    let _ = fs::remove_dir_all(&scene.project);
+    // A daemon that was missed stops when it cannot write any more.
+    let away = scene.home.join("away");
+    if fs::rename(&scene.project, away).is_ok() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
     Ok(open_if(
         id,
         !silent,
