@@ -98,14 +98,13 @@ mod tests {
     fn read(units: &[u16]) -> Vec<String> {
         let text = String::from_utf16(units).unwrap();
         let text = text.strip_suffix('\0').unwrap();
-        let text = text.strip_prefix('"').unwrap();
-        let (first, mut rest) = text.split_once('"').unwrap();
+        let (first, mut rest) = text.strip_prefix('"').unwrap().split_once('"').unwrap();
         let mut words = vec![first.to_owned()];
         while !rest.is_empty() {
             rest = rest.trim_start_matches([' ', '\t']);
             let (word, length) = word(rest);
             words.push(word);
-            rest = rest.get(length..).unwrap();
+            rest = rest.split_at(length).1;
         }
         words
     }

@@ -216,7 +216,7 @@ enum Item {
     List(Vec<Item>),
 }
 
-/// The words of a rule, and its filters by name and text.
+/// A rule: its words, and its filters by name and text.
 type Rule = (Vec<String>, Vec<(String, String)>);
 
 fn rules(profile: &str) -> Vec<Rule> {
