@@ -1,5 +1,6 @@
 //! Runs one command in the sandbox (`creance run`), under policy.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -12,7 +13,7 @@ use crate::decision::{Decision, Permit};
 use crate::digest::Digest;
 use crate::disk;
 use crate::disk::program::Artefact;
-use crate::grant::{Launch, Network};
+use crate::grant::{Launch, Limit, Network};
 use crate::request::{Agent, EnvFacts, Pin, ProgramFacts, RunCommand};
 use crate::sandbox::{self, Exit, Stdio};
 
@@ -36,6 +37,7 @@ pub(crate) struct Command {
     pub(crate) network: Network,
     /// Variables of the user's environment that it gets beside the short list.
     pub(crate) env: Vec<String>,
+    pub(crate) limits: BTreeMap<Limit, u64>,
     pub(crate) terminal: bool,
 }
 
@@ -141,6 +143,7 @@ fn wanted(line: &Line, command: &Command, artefact: &Artefact) -> Wanted {
             })
             .collect(),
         env,
+        limits: command.limits.clone(),
         terminal: command.terminal,
     }
 }
@@ -161,6 +164,8 @@ fn fingerprint(launch: &Launch, command: &Command, artefact: &Artefact) -> Diges
     }
     fields.push(format!("{:?}", command.env));
     fields.push(format!("{:?}", launch.args));
+    let limits = command.limits.iter();
+    fields.extend(limits.map(|(limit, value)| format!("{}={value}", limit.key())));
     Digest::of_fields("exec.run/1", fields)
 }
 

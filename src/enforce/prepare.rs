@@ -291,6 +291,7 @@ fn wanted(
         network: definition.network,
         env: definition.environment(),
         env_facts: definition.env_facts(),
+        limits: definition.limits.clone(),
         terminal: false,
     })
 }

@@ -113,6 +113,7 @@ impl Sheet {
             Network::Whole => "the whole network: data can leave this machine",
         };
         self.line("network", network);
+        self.line("limits", &grant.limits.asked().join(", "));
     }
 
     fn confinement(&mut self, confinement: &crate::grant::Confinement) {

@@ -1,11 +1,11 @@
 //! From a definition to the terms of its sandbox, and to the wishes that are put to policy one by
 //! one. What every sandbox gets (the system, toolchains, its own private folders) is no wish.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::config;
-use crate::grant::{Environment, Grant, Limits, Network, guarded};
+use crate::grant::{Environment, Grant, Limit, Limits, Network, guarded};
 use crate::request::{EnvFacts, NetworkWish, Wish};
 
 use super::line::Ground;
@@ -21,6 +21,7 @@ pub(crate) struct Wanted {
     pub(crate) network: Network,
     pub(crate) env: Environment,
     pub(crate) env_facts: Vec<EnvFacts>,
+    pub(crate) limits: BTreeMap<Limit, u64>,
     pub(crate) terminal: bool,
 }
 
@@ -52,10 +53,18 @@ pub(crate) fn terms(ground: &Ground, wanted: &Wanted, private: &Private) -> (Gra
         temp: Some(private.temp.clone()),
         network: wanted.network,
         env: environment(ground, wanted, private),
-        limits: Limits::default(),
+        limits: limits(wanted),
         terminal: wanted.terminal,
     };
     (grant, wishes(ground, wanted, (&project, private)))
+}
+
+fn limits(wanted: &Wanted) -> Limits {
+    let mut limits = Limits::default();
+    for (limit, value) in &wanted.limits {
+        limits.set(*limit, *value);
+    }
+    limits
 }
 
 fn wishes(

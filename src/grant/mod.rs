@@ -3,9 +3,11 @@
 
 mod confinement;
 pub mod guarded;
+mod limits;
 mod place;
 mod terms;
 
 pub use confinement::{Confinement, Guarantee, Level};
+pub use limits::{Limit, LimitHit, Limits};
 pub use place::Place;
-pub use terms::{Environment, FileStamp, Grant, Launch, Limits, Network};
+pub use terms::{Environment, FileStamp, Grant, Launch, Network};

@@ -66,6 +66,7 @@ impl Session {
         Ok(CommandExit {
             code: exit.code,
             signal: exit.signal,
+            limit: exit.limit,
         })
     }
 

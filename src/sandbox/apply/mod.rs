@@ -8,11 +8,11 @@ mod other;
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{
-    Confined, facts, is_root, landlock_abi, reach, run_helper_if_requested, second_names, spawn,
-    system, try_backend, try_escapes,
+    Confined, cgroup, facts, is_root, landlock_abi, memory, reach, run_helper_if_requested,
+    second_names, spawn, system, try_backend, try_escapes,
 };
 #[cfg(not(target_os = "linux"))]
 pub(crate) use other::{
-    Confined, facts, is_root, landlock_abi, reach, run_helper_if_requested, second_names, spawn,
-    system, try_backend, try_escapes,
+    Confined, cgroup, facts, is_root, landlock_abi, memory, reach, run_helper_if_requested,
+    second_names, spawn, system, try_backend, try_escapes,
 };

@@ -7,7 +7,7 @@ mod levels;
 #[expect(clippy::module_inception, reason = "the noun of this folder")]
 mod plan;
 
-pub(crate) use backend::{Backend, Offer, Offers};
+pub(crate) use backend::{Backend, CgroupOffer, Offer, Offers};
 pub(crate) use error::PlanError;
 pub(crate) use folders::{Folder, FolderKind};
 pub(crate) use levels::confinement;

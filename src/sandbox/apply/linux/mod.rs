@@ -9,6 +9,7 @@ mod cage;
 #[cfg(not(feature = "birdcage"))]
 #[path = "cage_off.rs"]
 mod cage;
+mod cgroup;
 mod confined;
 mod devices;
 mod entry;
@@ -33,13 +34,16 @@ mod start;
 mod survey;
 mod sys;
 mod target;
+mod usage;
 mod view;
 mod wall;
+mod watch;
 
+pub(crate) use cgroup::offer as cgroup;
 pub(crate) use confined::{Confined, spawn};
 pub(crate) use entry::run_helper_if_requested;
 pub(crate) use escape::{reach, try_escapes};
 pub(crate) use facts::facts;
 pub(crate) use links::second_names;
-pub(crate) use probe::{is_root, system, try_backend};
+pub(crate) use probe::{is_root, memory, system, try_backend};
 pub(crate) use wall::landlock_abi;

@@ -50,6 +50,12 @@ fn failure(error: &SpawnError) -> Failure {
     }
 }
 
+/// The memory of the machine, in bytes.
+pub(crate) fn memory() -> u64 {
+    let info = rustix::system::sysinfo();
+    u64::from(info.totalram) * u64::from(info.mem_unit)
+}
+
 /// The system's name and release.
 pub(crate) fn system() -> String {
     let name = rustix::system::uname();

@@ -41,7 +41,7 @@ pub(super) fn enter(plan: &Plan, survey: &Survey) -> Result<(), StageError> {
     rustix::mount::mount_change("/", private).map_err(|e| os("mounts", "private", e))?;
     let mut view = View::read_only()?;
     for place in &survey.folders {
-        view.lay(place, survey)?;
+        view.lay(place, survey, plan)?;
     }
     for path in &survey.guards.paths {
         view.guard(path)?;
@@ -86,10 +86,10 @@ impl View {
         attach(tree, place).map_err(failed)
     }
 
-    fn lay(&mut self, place: &Place, survey: &Survey) -> Result<(), StageError> {
+    fn lay(&mut self, place: &Place, survey: &Survey, plan: &Plan) -> Result<(), StageError> {
         match place.kind {
             FolderKind::Empty => self.lay_empty(place, survey),
-            FolderKind::Private => self.lay_private(place),
+            FolderKind::Private => self.lay_private(place, plan),
             FolderKind::Read => {
                 let tree = self.copy(place)?;
                 let set = RDONLY | NOSUID | NODEV;
@@ -139,11 +139,16 @@ impl View {
         }
     }
 
-    fn lay_private(&mut self, place: &Place) -> Result<(), StageError> {
+    fn lay_private(&mut self, place: &Place, plan: &Plan) -> Result<(), StageError> {
         if place.found.is_none() {
             return Ok(());
         }
-        let private = tmpfs(PRIVATE)?;
+        let private = match plan.limits.temp_bytes {
+            Some(bytes) if plan.temp.as_deref() == Some(&*place.path) => {
+                tmpfs(&[&format!("size={bytes}"), "nr_inodes=65536", "mode=700"])?
+            }
+            _ => tmpfs(PRIVATE)?,
+        };
         self.mount(&private, &place.path, Kind::Folder)
     }
 

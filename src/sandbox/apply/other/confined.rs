@@ -105,5 +105,6 @@ fn exit_of(status: std::process::ExitStatus) -> Exit {
     Exit {
         code: status.code(),
         signal,
+        limit: None,
     }
 }

@@ -10,7 +10,7 @@ use crate::grant::{Confinement, Grant};
 use crate::sandbox::advice::{Failure, MachineFacts};
 use crate::sandbox::escape::Answer;
 use crate::sandbox::machine::Machine;
-use crate::sandbox::plan::Backend;
+use crate::sandbox::plan::{Backend, CgroupOffer};
 use crate::sandbox::reach::Reached;
 
 /// Does nothing: no helper is used here.
@@ -24,6 +24,16 @@ pub(crate) fn is_root() -> bool {
 /// There is no Landlock here.
 pub(crate) fn landlock_abi() -> u32 {
     0
+}
+
+/// Not asked: nothing is limited here yet.
+pub(crate) fn memory() -> u64 {
+    0
+}
+
+/// There are no cgroups here.
+pub(crate) fn cgroup() -> Option<CgroupOffer> {
+    None
 }
 
 /// No guard works here yet, so none can be passed.
