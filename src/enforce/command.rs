@@ -76,6 +76,7 @@ pub(crate) fn prepare(line: &Line, command: &Command) -> Result<PreparedCommand,
     let (risks, mut warnings) =
         config::command_warnings(&command.program, &command.args, &ground.places.home);
     warnings.extend(plan.notices().iter().cloned());
+    warnings.extend(terms::not_yet_hidden(&grant, &wanted));
     let fingerprint = fingerprint(&launch, command, &artefact);
     let path = launch.program.to_string_lossy().into_owned();
     let action = RunCommand {

@@ -148,6 +148,28 @@ fn is_granted(hidden: &Path, sockets: &[PathBuf]) -> bool {
     })
 }
 
+/// Hidden paths that do not exist yet inside what is granted: nothing can stand in their place. The
+/// fixed toolchain folders hold none that counts.
+pub(crate) fn not_yet_hidden(grant: &Grant, wanted: &Wanted) -> Option<String> {
+    let asked = |path: &&PathBuf| {
+        let granted = wanted.read.iter().chain(&wanted.write);
+        granted.into_iter().any(|root| path.starts_with(root))
+    };
+    let absent = |path: &&PathBuf| path.symlink_metadata().is_err();
+    let all: Vec<String> = (grant.hide.iter().filter(asked).filter(absent))
+        .map(|path| path.display().to_string())
+        .collect();
+    let (first, more) = all.split_first()?;
+    let more = match more.len() {
+        0 => String::new(),
+        count => format!(" and {count} more of that kind"),
+    };
+    Some(format!(
+        "`{first}`{more} would be hidden but does not exist: if it is created while this runs, it \
+         can be read"
+    ))
+}
+
 /// The whole environment: the fixed short list, private folders, and what the entry names.
 fn environment(ground: &Ground, wanted: &Wanted, private: &Private) -> Environment {
     let mut env = config::run_environment(&ground.environment);

@@ -22,9 +22,13 @@ mod ground;
 #[cfg(target_os = "linux")]
 mod kill;
 #[cfg(target_os = "linux")]
+mod limits;
+#[cfg(target_os = "linux")]
 mod runner;
 #[cfg(target_os = "linux")]
 mod starts;
+#[cfg(target_os = "linux")]
+mod steps;
 #[cfg(target_os = "linux")]
 mod walls;
 #[cfg(target_os = "linux")]

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use crate::{cases, escapes, ground, kill, starts, walls, world};
+use crate::{cases, escapes, ground, kill, limits, starts, steps, walls, world};
 
 type Test = (&'static str, fn());
 
@@ -21,7 +21,13 @@ const TESTS: &[Test] = &[
     ("errors", walls::errors),
     ("kill", kill::run),
     ("shutdown", kill::shutdown),
-    ("limits", kill::limits),
+    ("limits", limits::limits),
+    ("limits_named", limits::named),
+    ("limits_temp", limits::temp),
+    ("limits_default", limits::defaults),
+    ("steps", steps::run_all),
+    ("submodules", starts::submodules),
+    ("leftovers", starts::leftovers),
     ("second_wall", walls::second_wall),
     ("short_lives", walls::short_lives),
     ("faults", walls::faults),
@@ -44,6 +50,9 @@ pub(crate) fn main() {
         Some("victim") => return kill::victim(&args[2..]),
         Some("ground") => return ground::main(&args[2..]),
         Some("setup") => return walls::main(&args[2..]),
+        Some("abandoned") => return starts::main(&args[2..]),
+        Some("refusal") => return steps::main(&args[2..]),
+        Some("glutton") => return limits::main(&args[2..]),
         _ => {}
     }
     if args.iter().any(|arg| arg == "--list") {

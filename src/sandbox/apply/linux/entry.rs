@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
 use rustix::fs::{FileType, SealFlags};
@@ -87,13 +87,8 @@ fn handed() -> Result<Handed, StageError> {
     if std::env::args_os().len() != 1 || std::env::vars_os().next().is_some() {
         return Err(refuse("arguments or variables are there"));
     }
-    for fd in [&spec, &status, &control] {
-        rustix::io::fcntl_setfd(fd, rustix::io::FdFlags::CLOEXEC)
-            .map_err(|e| StageError::os("helper", "descriptors", &e.into()))?;
-    }
-    sys::close_from(6).map_err(|e| StageError::os("helper", "descriptors", &e))?;
     let mut status = File::from(status);
-    match read(spec) {
+    match close_others(&[spec.as_fd(), status.as_fd(), control.as_fd()]).and_then(|()| read(spec)) {
         Ok(plan) => Ok(Handed {
             plan,
             status,
@@ -104,6 +99,15 @@ fn handed() -> Result<Handed, StageError> {
             Err(error)
         }
     }
+}
+
+/// Keeps these descriptors from the program, and closes all others.
+fn close_others(handed: &[BorrowedFd<'_>]) -> Result<(), StageError> {
+    for fd in handed {
+        rustix::io::fcntl_setfd(fd, rustix::io::FdFlags::CLOEXEC)
+            .map_err(|e| StageError::os("helper", "descriptors", &e.into()))?;
+    }
+    sys::close_from(6).map_err(|e| StageError::os("helper", "descriptors", &e))
 }
 
 /// Reads a plan.

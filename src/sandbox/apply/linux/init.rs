@@ -41,6 +41,7 @@ pub(super) fn run(plan: &Plan, survey: &Survey, ends: Ends<'_>) -> ! {
         null,
         cgroup,
     } = ends;
+    let _ = rustix::thread::set_name(c"creance-init");
     match join(cgroup).and_then(|()| prepare(plan, survey, &watch)) {
         Ok(()) => {}
         Err(error) => fail(status, &error),

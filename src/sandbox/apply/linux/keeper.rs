@@ -53,6 +53,8 @@ struct Inner {
 fn settle(plan: &Plan) {
     // Where the machine's memory runs out, what runs in a sandbox goes first. It can only be raised.
     let _ = fs::write("/proc/self/oom_score_adj", OOM_SCORE);
+    // Executed by descriptor, it would be called `exe`.
+    let _ = rustix::thread::set_name(c"creance-keeper");
     if !plan.terminal {
         let _ = rustix::process::setsid();
         return;

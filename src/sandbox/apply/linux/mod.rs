@@ -26,6 +26,7 @@ mod placeholder;
 mod privileges;
 mod probe;
 mod readable;
+mod repository;
 mod seccomp;
 #[cfg(feature = "birdcage")]
 mod stage_two;

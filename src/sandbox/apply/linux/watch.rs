@@ -148,8 +148,7 @@ impl Watch {
             });
         }
         let value = self.limits.tree_bytes.filter(|_| self.watches_memory())?;
-        let over = used.memory > value
-            && usage::exact_memory_below(self.root).is_none_or(|memory| memory > value);
+        let over = used.memory > value && usage::exact_memory_below(self.root) > value;
         over.then_some(LimitHit {
             limit: Limit::Memory,
             value,
