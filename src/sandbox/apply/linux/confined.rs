@@ -62,19 +62,18 @@ pub(crate) async fn spawn(plan: Plan, stdio: Stdio) -> Result<Confined, SpawnErr
 
 impl Confined {
     fn adopt(started: Started, protect: Vec<std::path::PathBuf>) -> io::Result<Self> {
-        let Started { mut child, control } = started;
+        let Started {
+            mut child,
+            control,
+            stdin,
+        } = started;
         control.set_nonblocking(true)?;
         let pid = child.id();
         let raw = i32::try_from(pid).ok().and_then(Pid::from_raw);
         let raw = raw.ok_or_else(|| io::Error::other("the helper has no process id"))?;
         let pidfd = rustix::process::pidfd_open(raw, PidfdFlags::NONBLOCK)?;
         Ok(Self {
-            stdin: child
-                .stdin
-                .take()
-                .map(own)
-                .map(Sender::from_owned_fd)
-                .transpose()?,
+            stdin: stdin.map(Sender::from_owned_fd).transpose()?,
             stdout: child
                 .stdout
                 .take()

@@ -5,12 +5,13 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::Mode;
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::MountAttrFlags;
 
 use super::mounts::{attach, clone_tree, new_file_system, open_in};
 use super::placeholder::Kind;
+use super::probe::is_root;
 use super::sys::{self, NODEV, NOEXEC, NOSUID, RDONLY, Reach};
 use super::view::{View, os};
 use crate::sandbox::plan::{Backend, Plan};
@@ -68,8 +69,10 @@ fn lay_dev(view: &mut View, plan: &Plan) -> Result<(), StageError> {
             Err(Errno::NOENT) => continue,
             other => other.map_err(|e| os("devices", path.display(), e))?,
         };
-        let node = clone_tree(source).map_err(|e| os("devices", path.display(), e))?;
-        view.mount(&node, &path, Kind::File)?;
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDONLY | OFlags::CLOEXEC;
+        rustix::fs::openat(&dev, *name, flags, Mode::from_raw_mode(0o444))
+            .and_then(|place| attach(clone_tree(source)?, place))
+            .map_err(|e| os("devices", path.display(), e))?;
     }
     let shm = new_file_system(
         "tmpfs",
@@ -134,8 +137,9 @@ fn lay_proc(view: &View, plan: &Plan) -> Result<(), StageError> {
     if let Some(processes) = plan.limits.processes {
         limit_pids(view, processes);
     }
-    if plan.backend == Backend::LinuxL3 {
-        // A covered one could not be mounted again inside; there Landlock covers these.
+    if plan.backend == Backend::LinuxL3 || !is_root() {
+        // A covered one could not be mounted again inside: there Landlock covers these. To others
+        // than root the kernel itself refuses them.
         return Ok(());
     }
     for name in STEERING {

@@ -22,6 +22,7 @@ mod init;
 mod keeper;
 mod links;
 mod mounts;
+mod passing;
 mod placeholder;
 mod privileges;
 mod probe;

@@ -20,7 +20,7 @@ use crate::sandbox::spawn::StageError;
 /// Size of a private `/tmp`; programs that write much use `TMPDIR`, which lies on the disk.
 const PRIVATE: &[&str] = &["size=256m", "nr_inodes=65536", "mode=1777"];
 const EMPTY: &[&str] = &["size=1m", "nr_inodes=8192", "mode=755"];
-const HIDDEN: &[&str] = &["size=4k", "nr_inodes=2", "mode=000"];
+const HIDDEN: &[&str] = &["size=4k", "nr_inodes=3", "mode=000"];
 
 /// The view while it is built.
 pub(super) struct View {
@@ -28,8 +28,10 @@ pub(super) struct View {
     pub(super) machine: OwnedFd,
     /// The root of the view.
     pub(super) root: OwnedFd,
-    /// Shown at every empty folder in which nothing is laid.
+    /// Shown at every empty folder in which nothing is laid; read-only, and so are its copies.
     empty: OwnedFd,
+    /// Laid over what is hidden.
+    masks: Masks,
     /// Made read-only at the end, when every mount point is there.
     closing: Vec<OwnedFd>,
 }
@@ -74,7 +76,8 @@ impl View {
         Ok(Self {
             machine,
             root,
-            empty: tmpfs(EMPTY)?,
+            empty: read_only(tmpfs(EMPTY)?)?,
+            masks: Masks::new()?,
             closing: Vec::new(),
         })
     }
@@ -128,8 +131,6 @@ impl View {
                     return Ok(());
                 }
                 let empty = clone_tree(&self.empty).map_err(failed)?;
-                sys::mount_setattr(&empty, RDONLY, 0, Reach::One)
-                    .map_err(|e| StageError::os("view", "read-only", &e))?;
                 attach(empty, target).map_err(failed)
             }
             Ok(_) => self.hide(&place.path),
@@ -230,14 +231,12 @@ impl View {
             Err(Errno::NOENT | Errno::ACCESS) => return Ok(()),
             other => other.map_err(failed)?,
         };
-        let mask = tmpfs(HIDDEN)?;
         let mask = if is_folder_fd(place.as_fd()) {
-            mask
+            &self.masks.folder
         } else {
-            unreadable_file(&mask).map_err(failed)?
+            &self.masks.file
         };
-        sys::mount_setattr(&mask, RDONLY, 0, Reach::One)
-            .map_err(|e| StageError::os("hide", path.display(), &e))?;
+        let mask = clone_tree(mask).map_err(failed)?;
         attach(mask, place).map_err(failed)
     }
 
@@ -263,11 +262,33 @@ fn tmpfs(options: &[&str]) -> Result<OwnedFd, StageError> {
     new_file_system("tmpfs", options, MountAttrFlags::empty()).map_err(|e| os("view", "tmpfs", e))
 }
 
-fn unreadable_file(mask: &OwnedFd) -> rustix::io::Result<OwnedFd> {
-    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDONLY | OFlags::CLOEXEC;
-    rustix::fs::openat(mask, "hidden", flags, Mode::empty())?;
-    let place = open_in(mask.as_fd(), Path::new("hidden"))?;
-    clone_tree(place)
+/// A mount that can be read only, as can every copy of it.
+fn read_only(mount: OwnedFd) -> Result<OwnedFd, StageError> {
+    sys::mount_setattr(&mount, RDONLY, 0, Reach::One)
+        .map_err(|e| StageError::os("view", "read-only", &e))?;
+    Ok(mount)
+}
+
+/// A folder that nobody may enter and a file that nobody may read.
+struct Masks {
+    folder: OwnedFd,
+    file: OwnedFd,
+}
+
+impl Masks {
+    fn new() -> Result<Self, StageError> {
+        let failed = |e| os("view", "masks", e);
+        let memory = tmpfs(HIDDEN)?;
+        rustix::fs::mkdirat(&memory, "folder", Mode::empty()).map_err(failed)?;
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDONLY | OFlags::CLOEXEC;
+        rustix::fs::openat(&memory, "file", flags, Mode::empty()).map_err(failed)?;
+        let memory = read_only(memory)?;
+        let part = |name: &str| open_in(memory.as_fd(), Path::new(name)).and_then(clone_tree);
+        Ok(Self {
+            folder: part("folder").map_err(failed)?,
+            file: part("file").map_err(failed)?,
+        })
+    }
 }
 
 /// The folders strictly between a writable root and what is guarded or hidden in it.
