@@ -13,7 +13,7 @@ use crate::world::{World, backends, block_on, run, snapshot, uid};
 
 const LAUNCHES: usize = 50;
 /// Sets another number of starts: `CREANCE_RACE_LAUNCHES=200 cargo test --test sandbox -- race`.
-const LAUNCHES_VARIABLE: &str = "CREANCE_RACE_LAUNCHES";
+pub(crate) const LAUNCHES_VARIABLE: &str = "CREANCE_RACE_LAUNCHES";
 
 fn namespaces() -> Vec<String> {
     backends()

@@ -43,6 +43,8 @@ const TESTS: &[Test] = &[
 const USER: u32 = 1000;
 
 const TEST_MAX: Duration = Duration::from_secs(120);
+/// With a number of starts that somebody asked for.
+const TEST_MAX_ASKED: Duration = Duration::from_secs(1200);
 
 pub(crate) fn main() {
     let args: Vec<String> = std::env::args().collect();
@@ -83,7 +85,11 @@ pub(crate) fn main() {
 fn watch(name: &'static str) -> Sender<()> {
     let (guard, ended) = channel::<()>();
     std::thread::spawn(move || {
-        if ended.recv_timeout(TEST_MAX) == Err(RecvTimeoutError::Timeout) {
+        let most = match std::env::var_os(ground::LAUNCHES_VARIABLE) {
+            Some(_) => TEST_MAX_ASKED,
+            None => TEST_MAX,
+        };
+        if ended.recv_timeout(most) == Err(RecvTimeoutError::Timeout) {
             eprintln!("{name} hangs");
             std::process::abort();
         }
