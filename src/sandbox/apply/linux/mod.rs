@@ -33,6 +33,7 @@ mod seccomp;
 mod stage_two;
 mod stamps;
 mod start;
+mod stock;
 mod survey;
 mod sys;
 mod target;

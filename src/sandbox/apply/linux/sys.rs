@@ -7,7 +7,7 @@
 use std::ffi::CStr;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use rustix::process::Pid;
 use rustix::thread::UnshareFlags;
@@ -125,6 +125,18 @@ fn close_range(first: u32, flags: u32) -> io::Result<()> {
     // SAFETY: called with numbers above every descriptor that this code owns, or only to set a
     // flag. WHY: rustix has no `close_range`.
     check(unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, flags) })
+}
+
+/// Takes over a descriptor that was handed to the helper by number.
+pub(super) fn take_fd(number: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: `fcntl` with `F_GETFD` only asks whether the number is open.
+    let open = unsafe { libc::fcntl(number, libc::F_GETFD) };
+    if open < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the number is open and nothing else in this just started process owns it. WHY: a
+    // descriptor that is passed through `exec` has no owner yet.
+    Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
 /// Blocks the signals that process 1 waits for.

@@ -12,6 +12,7 @@ use rustix::thread::UnshareFlags;
 use super::devices;
 use super::mounts::{attach, clone_tree, new_file_system, open_in, open_or_make};
 use super::placeholder::Kind;
+use super::stock::{Item, Stock};
 use super::survey::{Found, Place, Survey};
 use super::sys::{self, NODEV, NOSUID, RDONLY, Reach};
 use crate::sandbox::plan::{FolderKind, Plan};
@@ -19,8 +20,7 @@ use crate::sandbox::spawn::StageError;
 
 /// Size of a private `/tmp`; programs that write much use `TMPDIR`, which lies on the disk.
 const PRIVATE: &[&str] = &["size=256m", "nr_inodes=65536", "mode=1777"];
-const EMPTY: &[&str] = &["size=1m", "nr_inodes=8192", "mode=755"];
-const HIDDEN: &[&str] = &["size=4k", "nr_inodes=3", "mode=000"];
+pub(super) const EMPTY: &[&str] = &["size=1m", "nr_inodes=8192", "mode=755"];
 
 /// The view while it is built.
 pub(super) struct View {
@@ -28,10 +28,8 @@ pub(super) struct View {
     pub(super) machine: OwnedFd,
     /// The root of the view.
     pub(super) root: OwnedFd,
-    /// Shown at every empty folder in which nothing is laid; read-only, and so are its copies.
-    empty: OwnedFd,
-    /// Laid over what is hidden.
-    masks: Masks,
+    /// What is laid over empty folders and over what is hidden.
+    stock: Stock,
     /// Made read-only at the end, when every mount point is there.
     closing: Vec<OwnedFd>,
 }
@@ -72,12 +70,12 @@ impl View {
         let root = clone_tree(&machine).map_err(failed)?;
         sys::mount_setattr(&root, RDONLY | NOSUID | NODEV, 0, Reach::Tree)
             .map_err(|e| StageError::os("view", "read-only", &e))?;
+        let stock = Stock::attached(&machine)?;
         attach(&root, &machine).map_err(failed)?;
         Ok(Self {
             machine,
             root,
-            empty: read_only(tmpfs(EMPTY)?)?,
-            masks: Masks::new()?,
+            stock,
             closing: Vec::new(),
         })
     }
@@ -130,8 +128,7 @@ impl View {
                     self.closing.push(empty);
                     return Ok(());
                 }
-                let empty = clone_tree(&self.empty).map_err(failed)?;
-                attach(empty, target).map_err(failed)
+                attach(self.stock.copy(Item::Empty)?, target).map_err(failed)
             }
             Ok(_) => self.hide(&place.path),
             // It is not there, and nothing of ours is around it: nothing to hide.
@@ -208,19 +205,7 @@ impl View {
             other => other.map_err(failed)?,
         };
         let own = std::fs::read_to_string(path).unwrap_or_default();
-        let memory = tmpfs(EMPTY)?;
-        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(&memory, "exclude", flags, Mode::from_raw_mode(0o644))
-            .map_err(failed)?;
-        std::io::Write::write_all(
-            &mut std::fs::File::from(file),
-            format!("{own}\n{names}").as_bytes(),
-        )
-        .map_err(|e| StageError::os("protect", path.display(), &e))?;
-        let copy = open_in(memory.as_fd(), Path::new("exclude")).map_err(failed)?;
-        let copy = clone_tree(copy).map_err(failed)?;
-        sys::mount_setattr(&copy, RDONLY, 0, Reach::One)
-            .map_err(|e| StageError::os("protect", path.display(), &e))?;
+        let copy = self.stock.file(&format!("{own}\n{names}"))?;
         attach(copy, place).map_err(failed)
     }
 
@@ -231,12 +216,12 @@ impl View {
             Err(Errno::NOENT | Errno::ACCESS) => return Ok(()),
             other => other.map_err(failed)?,
         };
-        let mask = if is_folder_fd(place.as_fd()) {
-            &self.masks.folder
+        let item = if is_folder_fd(place.as_fd()) {
+            Item::Closed
         } else {
-            &self.masks.file
+            Item::Unreadable
         };
-        let mask = clone_tree(mask).map_err(failed)?;
+        let mask = self.stock.copy(item)?;
         attach(mask, place).map_err(failed)
     }
 
@@ -258,37 +243,9 @@ impl View {
     }
 }
 
-fn tmpfs(options: &[&str]) -> Result<OwnedFd, StageError> {
+/// A file system in memory.
+pub(super) fn tmpfs(options: &[&str]) -> Result<OwnedFd, StageError> {
     new_file_system("tmpfs", options, MountAttrFlags::empty()).map_err(|e| os("view", "tmpfs", e))
-}
-
-/// A mount that can be read only, as can every copy of it.
-fn read_only(mount: OwnedFd) -> Result<OwnedFd, StageError> {
-    sys::mount_setattr(&mount, RDONLY, 0, Reach::One)
-        .map_err(|e| StageError::os("view", "read-only", &e))?;
-    Ok(mount)
-}
-
-/// A folder that nobody may enter and a file that nobody may read.
-struct Masks {
-    folder: OwnedFd,
-    file: OwnedFd,
-}
-
-impl Masks {
-    fn new() -> Result<Self, StageError> {
-        let failed = |e| os("view", "masks", e);
-        let memory = tmpfs(HIDDEN)?;
-        rustix::fs::mkdirat(&memory, "folder", Mode::empty()).map_err(failed)?;
-        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDONLY | OFlags::CLOEXEC;
-        rustix::fs::openat(&memory, "file", flags, Mode::empty()).map_err(failed)?;
-        let memory = read_only(memory)?;
-        let part = |name: &str| open_in(memory.as_fd(), Path::new(name)).and_then(clone_tree);
-        Ok(Self {
-            folder: part("folder").map_err(failed)?,
-            file: part("file").map_err(failed)?,
-        })
-    }
 }
 
 /// The folders strictly between a writable root and what is guarded or hidden in it.
