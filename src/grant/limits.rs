@@ -152,8 +152,10 @@ pub struct Limits {
     pub tree_bytes: Option<u64>,
     /// Processes and threads of the tree.
     pub processes: Option<u64>,
-    /// CPU time in seconds: of one process by the kernel, of the tree as it is watched.
+    /// CPU time of one process, in seconds: held by the kernel.
     pub cpu_s: Option<u64>,
+    /// CPU time of all processes together, in seconds: watched.
+    pub tree_cpu_s: Option<u64>,
     /// Time from the start, in seconds.
     pub time_s: Option<u64>,
     /// Size of one file that is written, in bytes.
@@ -171,6 +173,7 @@ impl Default for Limits {
             tree_bytes: None,
             processes: Some(512),
             cpu_s: None,
+            tree_cpu_s: None,
             time_s: None,
             file_bytes: Some(1 << 30),
             open_files: Some(4096),
@@ -180,10 +183,12 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Sets one limit. That of memory holds for each process and for all together.
+    /// Sets one limit. Those of memory and CPU time hold for each process and for all together.
     pub fn set(&mut self, limit: Limit, value: u64) {
-        if limit == Limit::Memory {
-            self.tree_bytes = Some(value);
+        match limit {
+            Limit::Memory => self.tree_bytes = Some(value),
+            Limit::Cpu => self.tree_cpu_s = Some(value),
+            _ => {}
         }
         *self.slot(limit) = Some(value);
     }

@@ -18,6 +18,9 @@ use crate::sandbox::spawn::{SpawnError, StageError, Stdio};
 /// The name under which the helper is executed.
 pub(super) const HELPER: &str = "creance-sandbox-helper";
 
+/// What main tells the keeper: the program runs, and its time with it.
+pub(super) const RUNS: &[u8] = b"R";
+
 /// What the helper writes before it executes the program.
 pub(super) const READY: &str = "ready";
 
@@ -78,6 +81,10 @@ pub(super) fn start(plan: &Plan, stdio: Stdio) -> Result<Started, SpawnError> {
         super::placeholder::sweep_later(plan.protect.clone());
         return Err(error);
     }
+    started
+        .control
+        .write_all(RUNS)
+        .map_err(SpawnError::Helper)?;
     Ok(started)
 }
 

@@ -1,13 +1,14 @@
 //! The keeper's eye on a running tree: obeys main, and ends the tree when it reaches a limit that
 //! the kernel does not hold by itself.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal};
 
 use super::cgroup::Cgroup;
+use super::start::RUNS;
 use super::usage;
 use crate::grant::{Limit, LimitHit, Limits};
 
@@ -25,7 +26,8 @@ pub(super) struct Watch {
     cgroup: Option<Cgroup>,
     /// The first process of the tree.
     root: Pid,
-    begun: Instant,
+    /// Since when the program runs; main tells.
+    begun: Option<Instant>,
     pause: Duration,
     spent: u64,
     hit: Option<LimitHit>,
@@ -37,7 +39,7 @@ impl Watch {
             limits: limits.clone(),
             cgroup,
             root,
-            begun: Instant::now(),
+            begun: None,
             pause: PAUSE_LEAST,
             spent: 0,
             hit: None,
@@ -64,7 +66,27 @@ impl Watch {
                 return;
             }
             if ready(1) {
-                main_lives = obey(control, process);
+                main_lives = self.obey(control, process);
+            }
+        }
+    }
+
+    /// Does what main says; `false` when main is gone.
+    fn obey(&mut self, control: &OwnedFd, process: &OwnedFd) -> bool {
+        let mut word = [0_u8; 1];
+        match rustix::io::read(control, &mut word) {
+            Ok(1) if word == *RUNS => {
+                self.begun.get_or_insert_with(Instant::now);
+                true
+            }
+            Ok(1) => {
+                let _ = rustix::process::pidfd_send_signal(process, Signal::TERM);
+                true
+            }
+            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => true,
+            _ => {
+                kill(process);
+                false
             }
         }
     }
@@ -82,19 +104,24 @@ impl Watch {
 
     /// Until the next look; `None`: there is nothing to look at.
     fn wait(&self) -> Option<Timespec> {
-        let left = |most: Duration| most.saturating_sub(self.begun.elapsed());
-        let time = self.limits.time_s.map(Duration::from_secs);
+        let left = |most: Duration| most.saturating_sub(self.age());
+        let time = self.limits.time_s.filter(|_| self.begun.is_some());
+        let time = time.map(Duration::from_secs);
         let wait = match (self.hit, time) {
             // It was told to go.
             (Some(_), Some(time)) => left(time + TERM_GRACE),
             (Some(_), None) => return None,
             (None, time) => {
-                let looks = self.watches_memory() || self.limits.cpu_s.is_some();
+                let looks = self.watches_memory() || self.limits.tree_cpu_s.is_some();
                 let time = time.map(left).into_iter();
                 time.chain(looks.then_some(self.pause)).min()?
             }
         };
         Timespec::try_from(wait).ok()
+    }
+
+    fn age(&self) -> Duration {
+        self.begun.map_or(Duration::ZERO, |begun| begun.elapsed())
     }
 
     fn watches_memory(&self) -> bool {
@@ -111,7 +138,7 @@ impl Watch {
             return kill(process);
         }
         if let Some(value) = self.limits.time_s
-            && self.begun.elapsed() >= Duration::from_secs(value)
+            && self.age() >= Duration::from_secs(value)
         {
             self.hit = Some(LimitHit {
                 limit: Limit::Time,
@@ -139,7 +166,7 @@ impl Watch {
         } else {
             (self.pause * 2).min(PAUSE_MOST)
         };
-        if let Some(value) = self.limits.cpu_s
+        if let Some(value) = self.limits.tree_cpu_s
             && spent_us / 1_000_000 > value
         {
             return Some(LimitHit {
@@ -158,20 +185,4 @@ impl Watch {
 
 fn kill(process: &OwnedFd) {
     let _ = rustix::process::pidfd_send_signal(process, Signal::KILL);
-}
-
-/// Does what main says; `false` when main is gone.
-fn obey(control: impl AsFd, process: &OwnedFd) -> bool {
-    let mut word = [0_u8; 1];
-    match rustix::io::read(control, &mut word) {
-        Ok(1) => {
-            let _ = rustix::process::pidfd_send_signal(process, Signal::TERM);
-            true
-        }
-        Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => true,
-        _ => {
-            kill(process);
-            false
-        }
-    }
 }
