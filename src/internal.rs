@@ -48,20 +48,21 @@ impl Decider {
         call: crate::request::CallTool,
     ) -> Result<bool, impl std::error::Error + use<>> {
         let asking = crate::decision::Asking { agent, run };
-        let never = || crate::request::Asked::default();
+        let never = |_: &crate::request::CallTool| crate::request::Asked::default();
         let decision = self.0.decide(asking, call, never).await;
         decision.map(|decision| matches!(decision, crate::decision::Decision::Allow(_)))
     }
 }
 
+pub use crate::policy::bench::{Prepared, Whole, evaluate, prepare};
 pub use crate::protocol::bench::round_trip;
 /// The escape suite without a sandbox.
 ///
 /// # Errors
 /// When its folders cannot be made.
 pub fn escape_control(
-    tell: &mut dyn FnMut(&crate::EscapeResult),
-) -> Result<crate::SelfTest, String> {
+    tell: &mut dyn FnMut(&crate::sandbox::EscapeResult),
+) -> Result<crate::sandbox::SelfTest, String> {
     crate::sandbox::control(tell)
 }
 

@@ -83,6 +83,7 @@ extern crate self as creance;
 #[doc(hidden)]
 pub mod internal;
 
+mod address;
 mod audit;
 mod clean;
 mod config;
@@ -109,30 +110,33 @@ pub mod helper {
     }
 }
 
+pub use address::{HostError, HostName};
 pub use audit::{
     AuditError, AuditSink, Checkpoint, CheckpointError, DeniedBy, Event, EventKind, Fault,
-    FaultKind, Filter, Head, HeadError, Loss, LossKind, NoOutcome, Outcome, OutcomeKind, Paint,
-    Picker, Receipt, Record, Report, Scope, Shape, StartKey, StartKeyError, Stats, Tally, Usage,
-    Verifier, verify,
+    FaultKind, Filter, Format, Head, HeadError, Loss, LossKind, NoOutcome, Outcome, OutcomeKind,
+    Paint, Picker, Receipt, Record, Report, Scope, Shape, StartKey, StartKeyError, Stats, Tally,
+    Usage, Verifier, verify,
 };
+pub use clean::{steers, visible, visible_lines};
 pub use decision::{Decision, Denial, DenialKind, Permit};
 pub use digest::{Digest, DigestBuilder, DigestError, PublicKey, Signature, SignatureError};
-pub use disk::{AuditLog, Check, Durability, FileLedger, Follow, Rotation};
+pub use disk::{AuditLog, Check, Durability, FileLedger, Follow, Keys, Rotation};
 pub use grant::{
     Confinement, Environment, FileStamp, Grant, Guarantee, Launch, Level, Limit, LimitHit, Limits,
     Network, Place, guarded,
 };
 pub use policy::{
-    Clause, ExplainedPart, ExplainedPolicy, Explanation, PolicyEffect, PolicyInfo, PolicyOutcome,
-    PolicyProblem, PolicySet, PolicySource, Truth, Verdict, VerdictPart, facts,
+    Clause, Decided, ExplainedPart, ExplainedPolicy, Explanation, PolicyEffect, PolicyInfo,
+    PolicyOutcome, PolicyProblem, PolicySet, PolicySource, Replay, Truth, Verdict, VerdictPart,
+    facts,
 };
 pub use request::{
-    Act, Action, Agent, Answer, Approver, ArgPath, Asked, Because, CallTool, Channel, DenyAll,
-    Detail, Entry, EnvFacts, GetPrompt, Holding, HostError, HostName, Key, Layer, Ledger,
-    LedgerError, MemoryLedger, NetworkWish, PathFacts, Pin, PinKind, PinRecord, Places, Principal,
-    ProgramFacts, Project, Query, Question, ReadResource, Reply, ReviewTools, Risk, Role, Run,
-    RunCommand, RunnerKind, ServerFacts, ServerId, Source, StartServer, ToolClaims, ToolFacts,
-    Transport, Trigger, Wish,
+    Act, Action, Agent, Answer, Approver, ArgPath, Asked, Because, CallTool, Channel, Confinee,
+    ConnectHost, DenyAll, Detail, Entry, EnvFacts, GetPrompt, Holding, HostRule, HostRuleError,
+    Key, Layer, Ledger, LedgerError, MemoryLedger, NetworkWish, PathFacts, Pin, PinKind, PinRecord,
+    Places, Principal, ProgramFacts, Project, Query, Question, ReadResource, Reply, ReviewTools,
+    Risk, Role, Run, RunCommand, RunnerKind, ServerFacts, ServerId, Source, StartServer,
+    ToolClaims, ToolFacts, Transport, Trigger, Wish,
 };
 pub use runner::{
     CommandExit, CommandSpec, Effect, Error, ErrorKind, Forecast, Policies, PolicyNotice, Reach,

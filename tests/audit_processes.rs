@@ -3,18 +3,24 @@
 #![cfg(unix)]
 #![expect(
     clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
     clippy::print_stdout,
     reason = "all of this file is a test, also the functions that started processes run"
 )]
 
+use std::collections::HashMap;
 use std::env;
+use std::fs::File;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use creance::{
-    AuditLog, AuditSink, Event, EventKind, FileLedger, Ledger, LossKind, PinKind, PinRecord,
+    AuditLog, AuditSink, Event, EventKind, FileLedger, Filter, Ledger, LossKind, PinKind,
+    PinRecord, Rotation,
 };
 use serde_json::{Value, json};
 
@@ -41,6 +47,7 @@ fn worker() {
     let file = PathBuf::from(file);
     match work.as_str() {
         "append-for-ever" => append_for_ever(&file),
+        "act-for-ever" => act_for_ever(&file),
         "pin-for-ever" => pin_for_ever(&file),
         "fill" => fill(&file),
         other => panic!("unknown work {other}"),
@@ -58,6 +65,27 @@ fn append_for_ever(file: &Path) {
             scope.spawn(|| (0..usize::MAX).for_each(append));
         }
     });
+}
+
+/// Puts each act on record and then does it: adds a line to a file of its own.
+fn act_for_ever(file: &Path) {
+    let log = AuditLog::file(file).unwrap().with_rotation(Rotation {
+        max_bytes: 200_000,
+        ..Rotation::default()
+    });
+    let me = std::process::id();
+    let acts = file.with_file_name(format!("acts-{me}"));
+    let mut acts = File::options()
+        .append(true)
+        .create(true)
+        .open(acts)
+        .unwrap();
+    for number in 0_usize.. {
+        let details = json!({ "by": me, "number": number, "text": "x".repeat(number % 3000) });
+        let receipt = log.append(&event("act", details)).unwrap();
+        let act = format!("{} {number}\n", receipt.seq);
+        acts.write_all(act.as_bytes()).unwrap();
+    }
 }
 
 fn pin_for_ever(file: &Path) {
@@ -190,6 +218,95 @@ fn aud_07_the_log_survives_kills_of_its_writers() {
     );
     assert!(report.records > 100, "{report}");
     println!("{} records, {} losses", report.records, report.losses.len());
+}
+
+/// How long writers are killed: `CREANCE_TEST_SECONDS` makes it longer.
+fn seconds() -> u64 {
+    let given = env::var("CREANCE_TEST_SECONDS").ok();
+    given.map_or(3, |given| given.parse().unwrap())
+}
+
+/// Twenty writers, killed at odd moments and started again, over many files of one log: all of it is
+/// proven by its keys to the end, and nothing was done without its record.
+#[test]
+fn aud_07_twenty_killed_writers_do_nothing_without_its_record() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("audit.jsonl");
+    let begin = || start(&myself(), &["--exact", "worker"], "act-for-ever", &file);
+    let mut writers: Vec<Child> = (0..20).map(|_| begin()).collect();
+    let until = Instant::now() + Duration::from_secs(seconds());
+    let mut odd = 7_u64;
+    let mut kills = 0;
+    while Instant::now() < until {
+        odd = odd.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        // Not to wait for something, but to be somewhere else in its work each time.
+        thread::sleep(Duration::from_micros(odd >> 50));
+        let victim = usize::try_from((odd >> 33) % 20).unwrap();
+        let mut writer = std::mem::replace(&mut writers[victim], begin());
+        if let Some(status) = writer.try_wait().unwrap() {
+            let output = writer.wait_with_output().unwrap();
+            panic!("a writer ended by itself ({status}): {output:?}");
+        }
+        writer.kill().unwrap();
+        writer.wait().unwrap();
+        kills += 1;
+    }
+    for mut writer in writers {
+        writer.kill().unwrap();
+        writer.wait().unwrap();
+    }
+    // A last record closes off what the last kill left.
+    let log = AuditLog::file(&file).unwrap();
+    log.append(&event("last", Value::Null)).unwrap();
+    drop(log);
+    let report = AuditLog::verify(&file, None).unwrap();
+    assert!(
+        report.ok && report.complete && report.end_proven,
+        "{report}"
+    );
+    assert_eq!(report.proven, report.records, "{report}");
+    let acts = acts_without_record(folder.path(), &file);
+    println!(
+        "{kills} kills, {} files, {} records, {} losses, {acts} acts",
+        report.files,
+        report.records,
+        report.losses.len()
+    );
+    assert!(acts > 100 && kills > 10, "{acts} acts, {kills} kills");
+}
+
+/// Counts the acts that were done; each must be on record.
+fn acts_without_record(folder: &Path, file: &Path) -> usize {
+    let (records, _) = AuditLog::pick(file, &Filter::default()).unwrap();
+    let recorded: HashMap<u64, (u64, u64)> = records
+        .into_iter()
+        .filter_map(|record| match record.event.kind {
+            EventKind::Note { details, .. } => Some((
+                record.seq,
+                (details["by"].as_u64()?, details["number"].as_u64()?),
+            )),
+            _ => None,
+        })
+        .collect();
+    let mut acts = 0;
+    for entry in folder.read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let Some(by) = name.strip_prefix("acts-") else {
+            continue;
+        };
+        let by: u64 = by.parse().unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        // A line that a kill left open may be half of a number.
+        let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+        for act in whole.lines() {
+            let (seq, number) = act.split_once(' ').unwrap();
+            let want = Some(&(by, number.parse().unwrap()));
+            assert_eq!(recorded.get(&seq.parse().unwrap()), want, "{by}: {act}");
+            acts += 1;
+        }
+    }
+    acts
 }
 
 #[test]

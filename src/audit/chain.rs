@@ -8,7 +8,7 @@ use crate::digest::{Digest, Running};
 
 use super::event::{Event, EventKind};
 use super::json::write_line;
-use super::keys::{KeyState, RecordKey};
+use super::keys::{KeyState, RecordKey, StartKey};
 use super::record::{Head, VERSION};
 
 /// A record on its way into the log.
@@ -152,6 +152,18 @@ impl Mend {
     pub(crate) const KEYS_RENEWED: &'static str = "keys-renewed";
     /// Why a file goes on from another one that was full or old.
     pub(crate) const ROTATED: &'static str = "rotated";
+
+    /// The last event under some keys, which names the next ones; `at` lends its time and run.
+    pub(crate) fn keys_renewed(at: &Event, next: &StartKey) -> Event {
+        Event {
+            at_ms: at.at_ms,
+            run: at.run.clone(),
+            kind: EventKind::Note {
+                name: Self::KEYS_RENEWED.to_owned(),
+                details: json!({ "next": next.id() }),
+            },
+        }
+    }
 
     /// Adds the note to a buffer; `at` lends its time and run. `head` is the line before.
     pub(crate) fn link(

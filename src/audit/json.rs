@@ -6,16 +6,9 @@ use std::io;
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 
-/// Whether a character could break a line, drive a terminal, turn the text around or hide.
-pub(crate) fn is_hidden(c: char) -> bool {
-    matches!(c,
-        '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{61c}' | '\u{180e}'
-        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-        | '\u{e0000}'..='\u{e0fff}')
-}
+use crate::clean::steers;
 
-/// Compact JSON whose strings are escaped as [`is_hidden`] says. The escapes are JSON's own, so a
+/// Compact JSON whose strings are escaped as [`steers`] says. The escapes are JSON's own, so a
 /// reader gets the text back as it was.
 struct OneLine;
 
@@ -27,8 +20,8 @@ impl Formatter for OneLine {
         if fragment.bytes().all(|byte| byte < 0x7f) {
             return writer.write_all(fragment.as_bytes());
         }
-        for piece in fragment.split_inclusive(is_hidden) {
-            let Some(last) = piece.chars().next_back().filter(|c| is_hidden(*c)) else {
+        for piece in fragment.split_inclusive(steers) {
+            let Some(last) = piece.chars().next_back().filter(|c| steers(*c)) else {
                 writer.write_all(piece.as_bytes())?;
                 continue;
             };
@@ -50,19 +43,6 @@ pub(crate) fn write_line(
     value.serialize(&mut Serializer::with_formatter(buffer, OneLine))
 }
 
-/// A text for people: hidden characters stand as `\n`, `\t` or `\u{1b}`.
-pub(crate) fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        if is_hidden(c) {
-            shown.extend(c.escape_default());
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,13 +61,5 @@ mod tests {
         check("\u{7f}\u{85}\u{9b}x", r#""\u007f\u0085\u009bx""#);
         check("a\u{2028}b\u{2029}\u{202e}", r#""a\u2028b\u2029\u202e""#);
         check("\u{e0041}", r#""\udb40\udc41""#);
-    }
-
-    #[test]
-    fn people_see_escapes() {
-        assert_eq!(
-            visible("a\n\u{1b}[2Kb\u{202e}é"),
-            "a\\n\\u{1b}[2Kb\\u{202e}é"
-        );
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::digest::Digest;
 
-use super::chain::unseal;
+use super::chain::{Mend, unseal};
 use super::keys::{FORWARD_MAX, KeyState, RecordKey, StartKey};
 use super::record::{Envelope, Head};
 use super::report::FaultKind;
@@ -14,7 +14,9 @@ pub(super) struct Proof {
     given: Vec<StartKey>,
     /// The key of the next record, while one at hand fits.
     key: Option<RecordKey>,
-    /// Whether records were under keys that are not at hand any more.
+    /// What the keys in use are known by, as far as records say or a key at hand fits.
+    id: Option<Digest>,
+    /// Whether the records are under keys that are not at hand.
     ended: bool,
     /// What the last record under the keys so far says of the next ones.
     handed_over: Option<Digest>,
@@ -46,13 +48,29 @@ impl Proof {
         let sealed = unseal(line);
         if let Some(id) = envelope.key {
             self.change_keys(id, envelope.seq, &mut faults);
-        } else if self.key.is_none() && !self.ended {
-            self.key = self.fitting(envelope.seq, sealed);
+        } else if self.key.is_none()
+            && !self.ended
+            && let Some((id, key)) = self.fitting(envelope.seq, sealed)
+        {
+            self.id = Some(id);
+            self.key = Some(key);
         }
-        let Some(key) = self.key.take() else {
-            return faults;
-        };
-        match self.take_forward(key, envelope.seq, &mut faults) {
+        if let Some(key) = self.key.take() {
+            self.check_code((key, envelope.seq), sealed, &mut faults);
+        }
+        self.handed_over = envelope
+            .note(Mend::KEYS_RENEWED)
+            .and_then(|details| details.get("next")?.as_str()?.parse().ok());
+        faults
+    }
+
+    fn check_code(
+        &mut self,
+        (key, seq): (RecordKey, u64),
+        sealed: Option<(Digest, Digest)>,
+        faults: &mut Vec<FaultKind>,
+    ) {
+        match self.take_forward(key, seq, faults) {
             Some(key) => {
                 faults.extend(self.check(&key, sealed));
                 self.key = Some(key.next());
@@ -62,11 +80,7 @@ impl Proof {
                 faults.push(FaultKind::WrongCode);
             }
         }
-        self.compare(&mut faults);
-        self.handed_over = envelope
-            .note(super::chain::Mend::KEYS_RENEWED)
-            .and_then(|details| details.get("next")?.as_str()?.parse().ok());
-        faults
+        self.compare(faults);
     }
 
     /// What is wrong with the end of the log.
@@ -77,8 +91,13 @@ impl Proof {
         if state.head.seq > log {
             let noted = state.head.seq;
             faults.push(FaultKind::CutOff { noted });
-        } else if self.has_keys() && self.proven > 0 {
-            // Its place was not met under keys at hand.
+        } else if self.handed_over == Some(state.id) {
+            // No record is under the new keys yet.
+            let start = self.given.iter().find(|start| start.id() == state.id);
+            let fits = start.is_some_and(|start| start.key() == state.key);
+            self.end = fits.then_some(state.head);
+        } else if self.key.is_some() || self.id.is_some_and(|id| id != state.id) {
+            // Its place was not met, though the keys are at hand; or it is of other keys.
             faults.push(FaultKind::KeyFile);
         }
     }
@@ -89,16 +108,17 @@ impl Proof {
         if before && self.handed_over != Some(id) {
             faults.push(FaultKind::KeysChanged);
         }
-        self.ended = start.is_none() && (before || self.has_keys());
+        self.ended = start.is_none();
+        self.id = Some(id);
         self.key = start.map(StartKey::key).filter(|key| key.seq() <= seq);
     }
 
     /// The given keys that a log which begins here, or lost its word on keys, is under: those whose
     /// code fits, or else the latest that could.
-    fn fitting(&self, seq: u64, sealed: Option<(Digest, Digest)>) -> Option<RecordKey> {
+    fn fitting(&self, seq: u64, sealed: Option<(Digest, Digest)>) -> Option<(Digest, RecordKey)> {
         let keys = self.given.iter().rev().filter(|start| start.first() <= seq);
-        let mut keys = keys.map(StartKey::key);
-        let fits = |key: &RecordKey| {
+        let mut keys = keys.map(|start| (start.id(), start.key()));
+        let fits = |(_, key): &(Digest, RecordKey)| {
             let key = key.clone().forward(seq);
             key.zip(sealed)
                 .is_some_and(|(key, (body, code))| key.code(body) == code)
@@ -119,6 +139,7 @@ impl Proof {
             key = key.clone().forward(key.seq() + FORWARD_MAX)?;
         }
         if let Some(state) = &self.state
+            && Some(state.id) == self.id
             && (key.seq()..seq).contains(&state.key.seq())
         {
             key = key.forward(state.key.seq())?;
@@ -144,7 +165,9 @@ impl Proof {
         let Some(key) = &self.key else {
             return;
         };
-        if let Some(state) = self.state.take_if(|state| state.key.seq() == key.seq()) {
+        let id = self.id;
+        let here = |state: &mut KeyState| state.key.seq() == key.seq() && Some(state.id) == id;
+        if let Some(state) = self.state.take_if(here) {
             if state.key == *key {
                 self.end = Some(state.head);
             } else {

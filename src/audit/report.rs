@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::json::visible;
 use super::record::Head;
+use crate::clean::visible;
 
 /// What a check of the log found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

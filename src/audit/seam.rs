@@ -39,7 +39,7 @@ impl Verifier {
         continued: Option<Continued>,
     ) -> Option<FaultKind> {
         let expected = self.report.head.seq.saturating_add(1);
-        let above = self.above.map_or(true, |above| above == envelope.prev);
+        let above = self.above.is_none_or(|above| above == envelope.prev);
         let it = match continued {
             Some(it) if it.after.seq.checked_add(1) == Some(envelope.seq) => it,
             _ if envelope.seq < expected => return Some(FaultKind::OutOfOrder { expected }),

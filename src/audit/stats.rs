@@ -68,12 +68,10 @@ impl Tally {
         self.allowed + self.denied
     }
 
-    fn add(&mut self, outcome: OutcomeKind, asked: bool) {
-        match outcome {
-            OutcomeKind::Allow => self.allowed += 1,
-            OutcomeKind::Deny => self.denied += 1,
-        }
-        self.asked += u64::from(asked);
+    fn add(&mut self, other: Self) {
+        self.allowed += other.allowed;
+        self.denied += other.denied;
+        self.asked += other.asked;
     }
 }
 
@@ -117,12 +115,17 @@ impl Counting {
                 asked,
                 ..
             } => {
-                stats.decisions.add(outcome, asked);
+                let one = Tally {
+                    allowed: u64::from(outcome == OutcomeKind::Allow),
+                    denied: u64::from(outcome == OutcomeKind::Deny),
+                    asked: u64::from(asked),
+                };
+                stats.decisions.add(one);
                 if let Some(channel) = channel.filter(|_| asked && answer != Answer::None) {
                     *stats.answered.entry(channel).or_default() += 1;
                 }
                 let key = (principal, action, resource);
-                self.asked.entry(key).or_default().add(outcome, asked);
+                self.asked.entry(key).or_default().add(one);
                 if let Some(first) = because
                     .into_iter()
                     .next()

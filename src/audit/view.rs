@@ -9,8 +9,8 @@ use serde_json::Value;
 use crate::request::{Answer, Because};
 
 use super::event::{EventKind, Outcome, OutcomeKind};
-use super::json::visible;
 use super::record::Record;
+use crate::clean::visible;
 
 /// How much of a record is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -68,6 +68,8 @@ fn hostile_runs_take_linear_time() {
         "://",
         "A",
         "A\n",
+        "AAAAAAAAAAAAAAAAAAAA\n",
+        "a=",
         "a:",
         "[secret:",
         "token ",

@@ -1,7 +1,7 @@
 //! Which names say that their value is a secret: keys of JSON, headers, parameters, variables.
 
 /// Words that make a name secret wherever they stand in it.
-const SECRET_WORDS: &[&str] = &[
+pub(super) const SECRET_WORDS: &[&str] = &[
     "authorization",
     "cookie",
     "cookies",
@@ -13,12 +13,9 @@ const SECRET_WORDS: &[&str] = &[
     "pwd",
     "secret",
     "secrets",
-    "token",
-    "tokens",
     "credential",
     "credentials",
     "creds",
-    "pin",
     "otp",
     "mnemonic",
     "apikey",
@@ -37,16 +34,16 @@ const SECRET_WORDS: &[&str] = &[
     "signingkey",
     "encryptionkey",
     "sessionid",
-    "sid",
     "jwt",
     "bearer",
-    "signature",
-    "sig",
-    "pat",
 ];
 
+/// Words that do so unless a harmless one stands beside them.
+pub(super) const MILD_WORDS: &[&str] =
+    &["token", "tokens", "sid", "sig", "signature", "pin", "pat"];
+
 /// What makes a `key` a secret one: `api key`, `privateKey`, `X-Access-Key`.
-const KEY_KINDS: &[&str] = &[
+pub(super) const KEY_KINDS: &[&str] = &[
     "api",
     "private",
     "access",
@@ -73,7 +70,7 @@ const KEY_KINDS: &[&str] = &[
 ];
 
 /// Words that make a number or a description of a `token` or `sid` what it is.
-const HARMLESS_BESIDE: &[&str] = &[
+pub(super) const HARMLESS_BESIDE: &[&str] = &[
     "type",
     "url",
     "uri",
@@ -100,47 +97,83 @@ const HARMLESS_BESIDE: &[&str] = &[
     "progress",
 ];
 
-/// The words of a name in small letters: `refreshToken`, `X-Api-Key`, `CLIENT_SECRET`, `APIKey`.
-fn words(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
+/// A word of a name in small letters, as far as it may be one that is known.
+#[derive(Default)]
+struct Word {
+    letters: [u8; LONGEST],
+    len: usize,
+}
+
+/// Longer than every word that is known.
+const LONGEST: usize = 16;
+
+impl Word {
+    fn push(&mut self, c: char) {
+        for small in c.to_lowercase() {
+            // A letter of another script is in no known word: it makes this one too long.
+            let letter = u8::try_from(small).ok().filter(u8::is_ascii);
+            match (self.letters.get_mut(self.len), letter) {
+                (Some(place), Some(letter)) => {
+                    *place = letter;
+                    self.len += 1;
+                }
+                _ => self.len = LONGEST,
+            }
+        }
+    }
+
+    fn is_in(&self, known: &[&str]) -> bool {
+        let letters = self.letters.get(..self.len).unwrap_or_default();
+        self.len < LONGEST && known.iter().any(|word| word.as_bytes() == letters)
+    }
+}
+
+/// What the words of a name say together.
+#[derive(Default)]
+struct Weighed {
+    secret: bool,
+    /// Secret unless something harmless stands beside it.
+    mild: bool,
+    harmless: bool,
+    /// The word before makes a `key` a secret one.
+    kind: bool,
+}
+
+impl Weighed {
+    fn add(&mut self, word: &Word) {
+        if word.len == 0 {
+            return;
+        }
+        self.secret |= self.kind && word.is_in(&["key", "keys"]) || word.is_in(SECRET_WORDS);
+        self.mild |= word.is_in(MILD_WORDS);
+        self.harmless |= word.is_in(HARMLESS_BESIDE);
+        self.kind = word.is_in(KEY_KINDS);
+    }
+}
+
+/// Whether a key's value is a secret by its name. `tokenizer`, `monkey`, a plain `key`,
+/// `max_tokens` and `next_page_token` are not. Words are parted as in `refreshToken`, `X-Api-Key`,
+/// `CLIENT_SECRET`, `APIKey`.
+pub(super) fn is_secret_key(name: &str) -> bool {
+    let mut weighed = Weighed::default();
+    let mut word = Word::default();
     let mut before = ' ';
     let mut chars = name.chars().peekable();
     while let Some(c) = chars.next() {
         let humps = before.is_lowercase() || before.is_ascii_digit();
         let acronym = before.is_uppercase() && chars.peek().is_some_and(|next| next.is_lowercase());
-        if !c.is_alphanumeric() || (c.is_uppercase() && (humps || acronym)) {
-            words.push(String::new());
+        let part = !c.is_alphanumeric();
+        if part || (c.is_uppercase() && (humps || acronym)) {
+            weighed.add(&word);
+            word = Word::default();
         }
-        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
-            word.extend(c.to_lowercase());
+        if !part {
+            word.push(c);
         }
         before = c;
     }
-    words.retain(|word| !word.is_empty());
-    words
-}
-
-fn has_key_kind(words: &[String]) -> bool {
-    words.windows(2).any(|pair| {
-        matches!(pair, [kind, key] if matches!(key.as_str(), "key" | "keys") && KEY_KINDS.contains(&kind.as_str()))
-    })
-}
-
-/// Whether a key's value is a secret by its name. `tokenizer`, `monkey`, a plain `key`,
-/// `max_tokens` and `next_page_token` are not.
-pub(super) fn is_secret_key(name: &str) -> bool {
-    let words = words(name);
-    if has_key_kind(&words) {
-        return true;
-    }
-    let harmless = words.iter().any(|w| HARMLESS_BESIDE.contains(&w.as_str()));
-    words.iter().any(|word| {
-        let mild = matches!(
-            word.as_str(),
-            "token" | "tokens" | "sid" | "sig" | "signature" | "pin" | "pat"
-        );
-        SECRET_WORDS.contains(&word.as_str()) && !(mild && harmless)
-    })
+    weighed.add(&word);
+    weighed.secret || (weighed.mild && !weighed.harmless)
 }
 
 #[cfg(test)]

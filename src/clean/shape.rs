@@ -2,12 +2,12 @@
 //! text and says how many bytes belong to the secret.
 
 /// One issuer's shape: a prefix, then at least so many characters of a set.
-struct Shape {
-    kind: &'static str,
-    prefix: &'static str,
-    set: fn(u8) -> bool,
-    min: usize,
-    max: usize,
+pub(super) struct Shape {
+    pub(super) kind: &'static str,
+    pub(super) prefix: &'static str,
+    pub(super) set: fn(u8) -> bool,
+    pub(super) min: usize,
+    pub(super) max: usize,
 }
 
 const fn shape(kind: &'static str, prefix: &'static str, set: fn(u8) -> bool, min: usize) -> Shape {
@@ -55,12 +55,24 @@ fn hex(b: u8) -> bool {
     b.is_ascii_hexdigit()
 }
 
-/// A longer prefix stands before its own beginning.
-const SHAPES: &[Shape] = &[
+/// By first letter. A longer prefix stands before its own beginning.
+pub(super) const SHAPES: &[Shape] = &[
     exact("aws-key", "AKIA", upper, 16),
     exact("aws-key", "ASIA", upper, 16),
     exact("aws-key", "ABIA", upper, 16),
     exact("aws-key", "ACCA", upper, 16),
+    exact("google", "AIza", url, 35),
+    shape("age", "AGE-SECRET-KEY-1", upper, 40),
+    shape("google", "GOCSPX-", url, 20),
+    shape("postman", "PMAK-", url, 40),
+    shape("sendgrid", "SG.", dotted, 50),
+    exact("twilio", "SK", hex, 32),
+    shape("docker", "dckr_pat_", url, 20),
+    shape("digitalocean", "dop_v1_", hex, 40),
+    shape("digitalocean", "doo_v1_", hex, 40),
+    shape("databricks", "dapi", hex, 32),
+    shape("doppler", "dp.pt.", alnum, 30),
+    shape("figma", "figd_", url, 30),
     shape("github", "github_pat_", url, 20),
     shape("github", "ghp_", alnum, 30),
     shape("github", "gho_", alnum, 30),
@@ -72,6 +84,32 @@ const SHAPES: &[Shape] = &[
     shape("gitlab", "glrt-", dotted, 20),
     shape("gitlab", "glptt-", dotted, 20),
     shape("gitlab", "glcbt-", dotted, 20),
+    shape("groq", "gsk_", alnum, 30),
+    shape("slack", "hooks.slack.com/services/", path, 20),
+    shape("huggingface", "hf_", alnum, 30),
+    shape("vault", "hvs.", url, 20),
+    shape("vault", "hvb.", url, 20),
+    exact("mailgun", "key-", hex, 32),
+    shape("linear", "lin_api_", alnum, 30),
+    shape("npm", "npm_", alnum, 30),
+    shape("notion", "ntn_", alnum, 30),
+    shape("pypi", "pypi-", url, 40),
+    shape("perplexity", "pplx-", alnum, 30),
+    shape("stripe", "rk_live_", alnum, 16),
+    shape("stripe", "rk_test_", alnum, 16),
+    shape("replicate", "r8_", alnum, 30),
+    shape("anthropic", "sk-ant-", url, 20),
+    shape("api-key", "sk-", url, 20),
+    shape("stripe", "sk_live_", alnum, 16),
+    shape("stripe", "sk_test_", alnum, 16),
+    shape("square", "sq0atp-", url, 20),
+    shape("square", "sq0csp-", url, 20),
+    shape("shopify", "shpat_", hex, 32),
+    shape("shopify", "shpss_", hex, 32),
+    shape("shopify", "shpca_", hex, 32),
+    shape("tailscale", "tskey-", url, 20),
+    shape("cloudflare", "v1.0-", url, 100),
+    shape("stripe", "whsec_", alnum, 16),
     shape("slack", "xoxb-", url, 10),
     shape("slack", "xoxp-", url, 10),
     shape("slack", "xoxa-", url, 10),
@@ -81,57 +119,73 @@ const SHAPES: &[Shape] = &[
     shape("slack", "xoxd-", url, 10),
     shape("slack", "xoxe", dotted, 20),
     shape("slack", "xapp-", url, 10),
-    shape("slack", "hooks.slack.com/services/", path, 20),
-    shape("anthropic", "sk-ant-", url, 20),
-    shape("api-key", "sk-", url, 20),
-    shape("stripe", "sk_live_", alnum, 16),
-    shape("stripe", "sk_test_", alnum, 16),
-    shape("stripe", "rk_live_", alnum, 16),
-    shape("stripe", "rk_test_", alnum, 16),
-    shape("stripe", "whsec_", alnum, 16),
-    exact("google", "AIza", url, 35),
-    shape("google", "GOCSPX-", url, 20),
-    shape("google", "ya29.", dotted, 20),
-    shape("npm", "npm_", alnum, 30),
-    shape("pypi", "pypi-", url, 40),
-    shape("docker", "dckr_pat_", url, 20),
-    shape("huggingface", "hf_", alnum, 30),
-    shape("digitalocean", "dop_v1_", hex, 40),
-    shape("digitalocean", "doo_v1_", hex, 40),
-    shape("sendgrid", "SG.", dotted, 50),
-    exact("twilio", "SK", hex, 32),
-    exact("mailgun", "key-", hex, 32),
-    shape("square", "sq0atp-", url, 20),
-    shape("square", "sq0csp-", url, 20),
-    shape("shopify", "shpat_", hex, 32),
-    shape("shopify", "shpss_", hex, 32),
-    shape("shopify", "shpca_", hex, 32),
-    shape("linear", "lin_api_", alnum, 30),
-    shape("notion", "ntn_", alnum, 30),
-    shape("databricks", "dapi", hex, 32),
-    shape("vault", "hvs.", url, 20),
-    shape("vault", "hvb.", url, 20),
-    shape("groq", "gsk_", alnum, 30),
     shape("xai", "xai-", alnum, 40),
-    shape("perplexity", "pplx-", alnum, 30),
-    shape("replicate", "r8_", alnum, 30),
-    shape("age", "AGE-SECRET-KEY-1", upper, 40),
-    shape("doppler", "dp.pt.", alnum, 30),
-    shape("figma", "figd_", url, 30),
-    shape("postman", "PMAK-", url, 40),
-    shape("tailscale", "tskey-", url, 20),
-    shape("cloudflare", "v1.0-", url, 100),
+    shape("google", "ya29.", dotted, 20),
 ];
+
+/// Where the shapes with this first letter stand.
+#[expect(
+    clippy::indexing_slicing,
+    reason = "runs when it is compiled: a panic is an error there"
+)]
+const BY_LETTER: [(u8, u8); 128] = {
+    let mut places = [(0, 0); 128];
+    let mut at = 0;
+    while at < SHAPES.len() {
+        let letter = SHAPES[at].prefix.as_bytes()[0] as usize;
+        let (first, after) = &mut places[letter];
+        if *after == 0 {
+            *first = at as u8;
+        } else {
+            assert!(*after == at as u8, "shapes stand by their first letter");
+        }
+        *after = at as u8 + 1;
+        at += 1;
+    }
+    places
+};
+
+/// The length of the shortest key.
+#[expect(
+    clippy::indexing_slicing,
+    reason = "runs when it is compiled: a panic is an error there"
+)]
+pub(super) const KEY_MIN: usize = {
+    let mut least = WEB_TOKEN_MIN;
+    let mut at = 0;
+    while at < SHAPES.len() {
+        let len = SHAPES[at].prefix.len() + SHAPES[at].min;
+        if len < least {
+            least = len;
+        }
+        at += 1;
+    }
+    least
+};
+
+fn by_letter(first: u8) -> &'static [Shape] {
+    let place = BY_LETTER.get(usize::from(first)).copied();
+    let (from, to) = place.unwrap_or_default();
+    SHAPES
+        .get(usize::from(from)..usize::from(to))
+        .unwrap_or_default()
+}
 
 /// The secret at the start of `text`: its kind and its length in bytes.
 pub(super) fn issued(text: &str) -> Option<(&'static str, usize)> {
     let bytes = text.as_bytes();
-    let first = bytes.first()?;
-    let shape = SHAPES
+    let shapes = by_letter(*bytes.first()?);
+    let long = |bytes: &[u8]| {
+        bytes
+            .get(..KEY_MIN)
+            .is_some_and(|head| head.iter().all(|b| path(*b)))
+    };
+    if (shapes.is_empty() && !bytes.starts_with(b"eyJ")) || !long(bytes) {
+        return None;
+    }
+    shapes
         .iter()
-        .filter(|s| s.prefix.as_bytes().first() == Some(first));
-    shape
-        .filter_map(|shape| {
+        .find_map(|shape| {
             let tail = bytes.strip_prefix(shape.prefix.as_bytes())?;
             let most = shape.max.saturating_add(1);
             let run = tail
@@ -142,12 +196,16 @@ pub(super) fn issued(text: &str) -> Option<(&'static str, usize)> {
             let fits = (shape.min..=shape.max).contains(&run);
             fits.then_some((shape.kind, shape.prefix.len() + run))
         })
-        .next()
         .or_else(|| web_token(text))
 }
 
+/// Header, point and payload of the shortest web token.
+const WEB_TOKEN_MIN: usize = HEADER_MIN + 1 + PAYLOAD_MIN;
+const HEADER_MIN: usize = 8;
+const PAYLOAD_MIN: usize = 4;
+
 /// A JSON web token: header and payload are base64url of objects, hence `eyJ`.
-fn web_token(text: &str) -> Option<(&'static str, usize)> {
+pub(super) fn web_token(text: &str) -> Option<(&'static str, usize)> {
     text.strip_prefix("eyJ")?;
     // Headers are short; the bound keeps hostile runs of `eyJ` from being read once from each.
     let header = text.bytes().take(1024).take_while(|b| url(*b)).count();
@@ -156,7 +214,7 @@ fn web_token(text: &str) -> Option<(&'static str, usize)> {
     let mut parts = text.get(..len)?.split('.');
     let header = parts.next()?;
     let payload = parts.next()?;
-    (header.len() >= 8 && payload.len() >= 4).then_some(("jwt", len))
+    (header.len() >= HEADER_MIN && payload.len() >= PAYLOAD_MIN).then_some(("jwt", len))
 }
 
 /// The length of the private key block at the start of `text`; one without an end reaches to the
@@ -177,27 +235,28 @@ pub(super) fn private_key(text: &str) -> Option<usize> {
 /// The length of the payment card number at the start of `text`: known issuer and length, groups
 /// parted by single blanks or dashes, right check digit.
 pub(super) fn card(text: &str) -> Option<usize> {
-    let mut digits: Vec<u32> = Vec::new();
+    let mut digits = [0_u32; 19];
+    let mut count = 0;
     let mut len = 0;
     let mut parted = false;
     for (at, c) in text.char_indices().take(40) {
         match c.to_digit(10) {
             Some(digit) => {
-                digits.push(digit);
+                // One digit too many is no card's.
+                *digits.get_mut(count)? = digit;
+                count += 1;
                 len = at + 1;
                 parted = false;
             }
             None if matches!(c, ' ' | '-') && !parted && at > 0 => parted = true,
             None => break,
         }
-        if digits.len() > 19 {
-            return None;
-        }
     }
+    let digits = digits.get(..count)?;
     let joined = text
         .get(len..)?
         .starts_with(|c: char| c.is_alphanumeric() || c == '_');
-    (!joined && is_issued(&digits) && luhn(&digits)).then_some(len)
+    (!joined && is_issued(digits) && luhn(digits)).then_some(len)
 }
 
 fn is_issued(digits: &[u32]) -> bool {
@@ -225,10 +284,33 @@ fn luhn(digits: &[u32]) -> bool {
 
 /// Decodes base64 in either alphabet, with or without padding; text only.
 pub(super) fn decoded(text: &str) -> Option<String> {
-    let mut out = Vec::with_capacity(text.len() / 4 * 3);
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
+    decode(text, |byte| bytes.push(byte))?;
+    String::from_utf8(bytes).ok()
+}
+
+/// Whether what this base64 begins with can be the beginning of a text: a look at it that is cheap,
+/// as most of what could be base64 is a hash or a name.
+pub(super) fn is_text(base64: &str) -> bool {
+    let mut bytes = [0; 12];
+    let mut places = bytes.iter_mut();
+    let head = base64.get(..16).filter(|head| !head.contains('='));
+    let put = |byte| {
+        if let Some(place) = places.next() {
+            *place = byte;
+        }
+    };
+    if head.and_then(|head| decode(head, put)).is_none() {
+        return true;
+    }
+    // The last character may go on behind the head.
+    std::str::from_utf8(&bytes).map_or_else(|error| error.error_len().is_none(), |_| true)
+}
+
+fn decode(base64: &str, mut put: impl FnMut(u8)) -> Option<()> {
     let mut bits = 0_u32;
     let mut held = 0;
-    for b in text.trim_end_matches('=').bytes() {
+    for b in base64.trim_end_matches('=').bytes() {
         let value = match b {
             b'A'..=b'Z' => b - b'A',
             b'a'..=b'z' => b - b'a' + 26,
@@ -241,8 +323,8 @@ pub(super) fn decoded(text: &str) -> Option<String> {
         held += 6;
         if held >= 8 {
             held -= 8;
-            out.push(u8::try_from((bits >> held) & 0xff).ok()?);
+            put(u8::try_from((bits >> held) & 0xff).ok()?);
         }
     }
-    String::from_utf8(out).ok()
+    Some(())
 }

@@ -44,7 +44,7 @@ enum Command {
     Policy(policy::PolicyCommand),
     /// What would be decided, without doing it
     DryRun(dry_run::DryRunArgs),
-    /// Show and verify the audit log
+    /// Show, verify, count, export and decide again what is in the audit log
     #[command(subcommand)]
     Audit(audit::AuditCommand),
     /// Check the configuration files
@@ -105,7 +105,7 @@ async fn command(command: Command) -> Outcome {
         Command::Server(command) => server::run(command).await,
         Command::Policy(command) => policy::run(command),
         Command::DryRun(args) => dry_run::run(args).await,
-        Command::Audit(command) => audit::run(command),
+        Command::Audit(command) => audit::run(command).await,
         Command::Config(command) => config::run(command),
         Command::Doctor(args) => doctor::run(args),
     }

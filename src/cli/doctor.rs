@@ -25,6 +25,9 @@ pub(crate) struct DoctorArgs {
     /// Also try every known way out of the sandbox in each backend, in folders made for it
     #[arg(long)]
     self_test: bool,
+    /// With --self-test: show each attempt, also those that went as they must
+    #[arg(long, requires = "self_test")]
+    all: bool,
 }
 
 pub(crate) fn run(args: DoctorArgs) -> Outcome {
@@ -35,7 +38,7 @@ pub(crate) fn run(args: DoctorArgs) -> Outcome {
         if !args.json {
             out::line(&report.to_string());
         }
-        Some(self_test(args.json)?)
+        Some(self_test(args.shown())?)
     } else {
         None
     };
@@ -86,12 +89,30 @@ fn files(workspace: &Workspace) {
     out::line(&format!("audit log: {}", workspace.audit_log().display()));
 }
 
-/// Tells each row as it comes: what is not as it must be in full, the rest as a count.
-fn self_test(quiet: bool) -> Result<SelfTest, Error> {
+/// Which attempts of the self-test are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shown {
+    None,
+    Odd,
+    All,
+}
+
+impl DoctorArgs {
+    fn shown(&self) -> Shown {
+        match (self.json, self.all) {
+            (true, _) => Shown::None,
+            (false, true) => Shown::All,
+            (false, false) => Shown::Odd,
+        }
+    }
+}
+
+/// Tells each row as it comes: what did not simply go as it must in full, the rest as a count.
+fn self_test(shown: Shown) -> Result<SelfTest, Error> {
     let mut counts: BTreeMap<EscapeVerdict, usize> = BTreeMap::new();
     let mut backend = String::new();
     let mut tell = |result: &EscapeResult| {
-        if quiet {
+        if shown == Shown::None {
             return;
         }
         if backend != result.backend {
@@ -100,11 +121,13 @@ fn self_test(quiet: bool) -> Result<SelfTest, Error> {
             out::line(&format!("self-test  {backend}"));
         }
         *counts.entry(result.verdict).or_default() += 1;
-        out::line(&format!("  {result}"));
+        if shown == Shown::All || result.verdict != EscapeVerdict::Held {
+            out::line(&format!("  {result}"));
+        }
     };
     let test = creance::self_test(&mut tell);
     let test = test.map_err(|why| Error::message(ErrorKind::Sandbox, &why))?;
-    if quiet {
+    if shown == Shown::None {
         return Ok(test);
     }
     summary(&backend, &counts);

@@ -13,7 +13,7 @@ use super::out::{self, Form};
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "Examples:\n  creance dry-run\n  creance dry-run start user/files\n  creance \
-                  dry-run call user/files read_text_file '{\"path\": \"docs/a.md\"}'\n\
+                  dry-run connect user/files api.example.com\n  creance dry-run call user/files read_text_file '{\"path\": \"docs/a.md\"}'\n\
                   Exit code for one request: 0 allowed, 3 denied, 4 needs an answer."
 )]
 pub(crate) struct DryRunArgs {
@@ -30,6 +30,14 @@ pub(crate) enum Subject {
     Start {
         /// The server (`user/files`, or its bare name where only one has it)
         server: String,
+    },
+    /// Connecting a configured server to a host
+    Connect {
+        /// The server
+        server: String,
+        /// The host, with a port other than 443 behind a colon
+        #[arg(value_name = "HOST[:PORT]")]
+        host: String,
     },
     /// Calling a tool of a configured server
     Call {
@@ -55,6 +63,9 @@ pub(crate) async fn run(args: DryRunArgs) -> Outcome {
     let forecast = match &args.subject {
         None => return all(&workspace, args.form),
         Some(Subject::Start { server }) => workspace.forecast_start(server, &agent)?,
+        Some(Subject::Connect { server, host }) => {
+            workspace.forecast_connect((server, host), &agent)?
+        }
         Some(Subject::Call {
             server,
             tool,

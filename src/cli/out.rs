@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal as _, Write as _};
 
 use clap::Args;
-use creance::{Error, Workspace};
+use creance::{Error, Workspace, steers, visible_lines};
 use serde::Serialize;
 
 /// For whom data is printed.
@@ -24,35 +24,26 @@ impl Form {
 /// Prints a text of one line or several. Names, paths and policies come from files that strangers
 /// wrote: nothing in them reaches the terminal as a control.
 pub(crate) fn line(text: &str) {
-    let _ = writeln!(io::stdout().lock(), "{}", visible(text));
+    let _ = writeln!(io::stdout().lock(), "{}", visible_lines(text));
 }
 
-/// Whether a terminal would obey a character, or show nothing or something else for it.
-fn steers(c: char) -> bool {
-    (c.is_control() && c != '\n' && c != '\t')
-        || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+/// Prints a text whose parts from strangers are written out already, with its colours.
+pub(crate) fn painted(text: &str) {
+    let _ = writeln!(io::stdout().lock(), "{text}");
 }
 
-/// The text with such characters written out.
-fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        if steers(c) {
-            shown.extend(c.escape_unicode());
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
+/// Prints a secret, which must not be lost: says whether it went out.
+pub(crate) fn secret(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{text}")?;
+    out.flush()
 }
 
-/// The same for JSON, where they can only stand in strings.
+/// JSON in which nothing steers the terminal; such characters can only stand in strings.
 fn visible_json(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        if steers(c) {
+        if steers(c) && c != '\n' {
             let mut units = [0; 2];
             for unit in c.encode_utf16(&mut units) {
                 shown.push_str(&format!("\\u{unit:04x}"));
@@ -72,9 +63,17 @@ pub(crate) fn json(value: &impl Serialize) {
     }
 }
 
+/// Prints a value as one line of JSON.
+pub(crate) fn json_line(value: &impl Serialize) {
+    match serde_json::to_string(value) {
+        Ok(text) => line(&visible_json(&text)),
+        Err(error) => error_line(&error.to_string()),
+    }
+}
+
 /// Says something beside the result.
 pub(crate) fn note(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "creance: {}", visible(text));
+    let _ = writeln!(io::stderr().lock(), "creance: {}", visible_lines(text));
 }
 
 /// Says what went wrong.
@@ -85,7 +84,11 @@ pub(crate) fn error_line(text: &str) {
     } else {
         ("", "")
     };
-    let _ = writeln!(io::stderr().lock(), "{on}creance:{off} {}", visible(text));
+    let _ = writeln!(
+        io::stderr().lock(),
+        "{on}creance:{off} {}",
+        visible_lines(text)
+    );
 }
 
 /// Opens the workspace of this process, and says what is wrong with its files.
@@ -109,8 +112,6 @@ mod tests {
 
     #[test]
     fn nothing_steers_the_terminal() {
-        assert_eq!(visible("a\u{1b}[2Jb\n\tc"), "a\\u{1b}[2Jb\n\tc");
-        assert_eq!(visible("\u{9b}31m\u{202e}é中"), "\\u{9b}31m\\u{202e}é中");
         let value = "\u{1b}\u{9b}\u{202e}\u{e0041}é";
         let text = visible_json(&serde_json::to_string(value).unwrap());
         assert!(!text.chars().any(steers), "{text}");

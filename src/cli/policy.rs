@@ -98,6 +98,7 @@ fn explain(subject: &Subject, form: Form) -> Outcome {
     let agent = workspace.cli_agent();
     let explanation: Explanation = match subject {
         Subject::Start { server } => workspace.explain_start(server, &agent)?,
+        Subject::Connect { server, host } => workspace.explain_connect((server, host), &agent)?,
         Subject::Call {
             server,
             tool,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use creance::{Colour, CommandSpec, Limit, Network, Prompt, ServerSpec, Trigger};
+use creance::{Colour, CommandSpec, HostRule, Limit, Network, Prompt, ServerSpec, Trigger};
 
 use super::exit::{Exit, Outcome};
 use super::out;
@@ -17,6 +17,7 @@ use super::paint::Paint;
 #[command(
     trailing_var_arg = true,
     after_help = "Examples:\n  creance run -- npm test\n  creance run --network -- claude\n  \
+                  creance run --host registry.npmjs.org -- npm install\n  \
                   creance run --mcp -- npx -y @modelcontextprotocol/server-memory"
 )]
 pub(crate) struct RunArgs {
@@ -24,8 +25,11 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     mcp: bool,
     /// Give it the whole network
-    #[arg(long)]
+    #[arg(long, conflicts_with = "host")]
     network: bool,
+    /// A host that it may reach (port 443 when none is named); `*.HOST` for all below it
+    #[arg(long, value_name = "HOST[:PORT]")]
+    host: Vec<HostRule>,
     /// A folder or file that it may read beside the project
     #[arg(long, value_name = "PATH")]
     read: Vec<PathBuf>,
@@ -104,10 +108,9 @@ fn network(args: &RunArgs) -> Network {
 fn server(args: RunArgs) -> Option<ServerSpec> {
     let network = network(&args);
     let (program, rest) = args.command.split_first()?;
-    let name = program.rsplit('/').next().unwrap_or(program).to_owned();
     let text = |path: PathBuf| path.to_string_lossy().into_owned();
-    let mut spec = ServerSpec::stdio(name, program).network(network);
-    spec = rest.iter().cloned().fold(spec, ServerSpec::arg);
+    let mut spec = ServerSpec::of_command(program, rest.to_vec()).network(network);
+    spec = args.host.into_iter().fold(spec, ServerSpec::host);
     spec = (args.read.into_iter().map(text)).fold(spec, ServerSpec::read_path);
     spec = (args.write.into_iter().map(text)).fold(spec, ServerSpec::write_path);
     spec = (args.socket.into_iter().map(text)).fold(spec, ServerSpec::socket);
@@ -129,6 +132,7 @@ fn command(args: RunArgs) -> Option<CommandSpec> {
     let (program, rest) = args.command.split_first()?;
     let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
     let mut spec = CommandSpec::new(program).args(rest).network(network);
+    spec = args.host.into_iter().fold(spec, CommandSpec::host);
     spec = (args.read.into_iter().map(absolute)).fold(spec, CommandSpec::read_path);
     spec = (args.write.into_iter().map(absolute)).fold(spec, CommandSpec::write_path);
     spec = (args.socket.into_iter().map(absolute)).fold(spec, CommandSpec::socket);
@@ -143,8 +147,10 @@ fn command(args: RunArgs) -> Option<CommandSpec> {
 /// refused: errors reach the program alone.
 fn withheld(args: &RunArgs) -> String {
     let mut lacks = Vec::new();
-    if !args.network {
-        lacks.push("has no network (--network)");
+    match (args.network, args.host.is_empty()) {
+        (true, _) => {}
+        (false, true) => lacks.push("has no network (--host HOST, --network)"),
+        (false, false) => lacks.push("reaches the granted hosts alone (--host HOST)"),
     }
     lacks.push("writes in the project alone (--write PATH)");
     lacks.push("sees nothing else of the home folder (--read PATH)");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use clap::Subcommand;
-use creance::{Error, ErrorKind, Network, Prompt, Workspace};
+use creance::{Error, ErrorKind, HostRule, Network, Prompt, Workspace};
 
 use super::exit::{Exit, Outcome};
 use super::out::{self, Form};
@@ -31,8 +31,11 @@ pub(crate) enum ServerCommand {
         #[arg(long, value_name = "NAME=VALUE")]
         env: Vec<String>,
         /// Give it the whole network
-        #[arg(long)]
+        #[arg(long, conflicts_with = "host")]
         network: bool,
+        /// A host that it may reach (port 443 when none is named); `*.HOST` for all below it
+        #[arg(long, value_name = "HOST[:PORT]")]
+        host: Vec<HostRule>,
         /// The command
         #[arg(required = true, value_name = "CMD")]
         command: Vec<String>,
@@ -71,17 +74,16 @@ pub(crate) async fn run(command: ServerCommand) -> Outcome {
             name,
             env,
             network,
+            host,
             command,
-        } => add(
-            &workspace,
-            &name,
-            (&env, &command),
-            if network {
+        } => {
+            let network = if network {
                 Network::Whole
             } else {
                 Network::None
-            },
-        ),
+            };
+            add(&workspace, &name, (&env, &command), (network, &host))
+        }
         ServerCommand::Remove { name } => {
             let file = workspace.remove_server(&name)?;
             out::line(&format!("removed {name} from {file}"));
@@ -117,7 +119,7 @@ fn add(
     workspace: &Workspace,
     name: &str,
     (env, command): (&[String], &[String]),
-    network: Network,
+    network: (Network, &[HostRule]),
 ) -> Outcome {
     let mut variables = BTreeMap::new();
     for pair in env {

@@ -41,6 +41,20 @@ pub(crate) fn started(command: &str, args: &[String]) -> Started {
     }
 }
 
+/// The name for a server that is given as a command line alone: that of its package with its scope,
+/// else of its module or script, else of its program. A server's policies and pins hang on the name,
+/// so two packages never share one.
+pub(crate) fn command_name(command: &str, args: &[String]) -> String {
+    let last = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let line = started(command, args);
+    match (line.package, line.code) {
+        (Some(package), _) if !package.name.is_empty() => package.name,
+        (_, Code::Module(name)) => name,
+        (_, Code::File(file)) => last(&file),
+        _ => last(command),
+    }
+}
+
 type Read = (RunnerKind, Option<Package>, Code);
 
 fn read(words: &[String]) -> Read {

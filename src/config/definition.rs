@@ -8,7 +8,7 @@ use similar::{ChangeTag, TextDiff};
 use crate::clean;
 use crate::digest::{Digest, DigestBuilder};
 use crate::grant::{Environment, Limit, Network};
-use crate::request::{EnvFacts, ServerId};
+use crate::request::{EnvFacts, HostRule, ServerId};
 
 use super::problem::Origin;
 use super::secrets::looks_secret;
@@ -34,6 +34,8 @@ pub(crate) struct ServerDefinition {
     pub(crate) cwd: Option<Text>,
     /// The network it asks for.
     pub(crate) network: Network,
+    /// The hosts that it asks for at its start, where hosts are decided one by one.
+    pub(crate) hosts: Vec<HostRule>,
     /// Folders and files that become writable.
     pub(crate) write_paths: Vec<Text>,
     /// Folders and files that become readable.
@@ -61,6 +63,7 @@ impl ServerDefinition {
             env: BTreeMap::new(),
             cwd: None,
             network: Network::None,
+            hosts: Vec::new(),
             write_paths: Vec::new(),
             read_paths: Vec::new(),
             sockets: None,
@@ -128,6 +131,10 @@ impl ServerDefinition {
         digest.list(self.cwd.iter().map(|cwd| &cwd.value));
         digest.list(self.env.iter().flat_map(|(name, text)| [name, &text.value]));
         digest.field(network_word(self.network));
+        if self.network == Network::Hosts {
+            let sorted: BTreeSet<&HostRule> = self.hosts.iter().collect();
+            digest.list(sorted.iter().map(ToString::to_string));
+        }
         for paths in [&self.read_paths, &self.write_paths] {
             let sorted: BTreeSet<&String> = paths.iter().map(|path| &path.value).collect();
             digest.list(sorted);
@@ -165,6 +172,7 @@ impl ServerDefinition {
             format!("variable: {name}{from} (value #{})", self.mark(&name, text))
         }));
         lines.push(format!("network: {}", network_word(self.network)));
+        lines.extend(self.hosts.iter().map(|host| format!("host: {host}")));
         lines.extend(self.read_paths.iter().map(|path| line("reads", path)));
         lines.extend(self.write_paths.iter().map(|path| line("writes", path)));
         if let Some(sockets) = &self.sockets {
@@ -252,6 +260,7 @@ fn mark(fields: &[String]) -> String {
 pub(crate) fn network_word(network: Network) -> &'static str {
     match network {
         Network::None => "none",
+        Network::Hosts => "hosts",
         Network::Whole => "whole",
     }
 }

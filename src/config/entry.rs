@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jsonc_parser::ast::Value;
 
 use crate::grant::{Limit, Network};
-use crate::request::ServerId;
+use crate::request::{HostRule, ServerId};
 
 use super::definition::ServerDefinition;
 use super::fields::{Field, Member, Reader};
@@ -77,7 +77,8 @@ pub(super) fn server<'a>(
     server.args = find("args").map_or(Ok(Vec::new()), |f| values.texts(f))?;
     server.env = find("env").map_or(Ok(BTreeMap::new()), |f| values.variables(f))?;
     server.cwd = find("cwd").map(|f| values.path(f)).transpose()?;
-    server.network = find("network").map_or(Ok(Network::None), |f| network(reader, f))?;
+    (server.network, server.hosts) =
+        find("network").map_or(Ok((Network::None, Vec::new())), |f| network(reader, f))?;
     server.write_paths = find("writePaths").map_or(Ok(Vec::new()), |f| values.paths(f))?;
     server.read_paths = find("readPaths").map_or(Ok(Vec::new()), |f| values.paths(f))?;
     server.sockets = find("unixSockets").map_or(Ok(None), |f| values.sockets(f))?;
@@ -115,18 +116,30 @@ fn refuse_remote(
     }
 }
 
-/// Settled: a list of hosts is refused until each connection can be decided, because the whole
-/// network would be granted in its place.
-fn network(reader: &Reader<'_>, field: &Field<'_>) -> Result<Network, ConfigProblem> {
+/// `true` is the whole network; hosts in a list are asked for by name, and an empty list is none.
+fn network(
+    reader: &Reader<'_>,
+    field: &Field<'_>,
+) -> Result<(Network, Vec<HostRule>), ConfigProblem> {
     match field.value {
-        Value::BooleanLit(flag) if flag.value => Ok(Network::Whole),
-        Value::BooleanLit(_) => Ok(Network::None),
+        Value::BooleanLit(flag) if flag.value => Ok((Network::Whole, Vec::new())),
+        Value::BooleanLit(_) => Ok((Network::None, Vec::new())),
         Value::Array(_) => {
-            let reason = "is a list of hosts, and single hosts cannot be enforced by this version";
-            let help = "`true` asks for the whole network, `false` for none";
-            Err(reader.problem(field, reason).with_help(help))
+            let items = reader.list(field)?;
+            if items.len() > ITEMS_MAX {
+                return Err(reader.problem(field, format!("has more than {ITEMS_MAX} items")));
+            }
+            let hosts: Result<Vec<HostRule>, _> =
+                items.iter().map(|item| host(reader, item)).collect();
+            let hosts = hosts?;
+            let network = if hosts.is_empty() {
+                Network::None
+            } else {
+                Network::Hosts
+            };
+            Ok((network, hosts))
         }
-        _ => Err(reader.problem(field, "must be true or false")),
+        _ => Err(reader.problem(field, "must be true, false or a list of hosts")),
     }
 }
 
@@ -148,6 +161,15 @@ fn limits<'a>(
         limits.insert(limit, value);
     }
     Ok(limits)
+}
+
+fn host(reader: &Reader<'_>, field: &Field<'_>) -> Result<HostRule, ConfigProblem> {
+    let text = reader.text(field)?;
+    text.parse().map_err(|error| {
+        let help = "write `api.example.com`, `api.example.com:8443` or `*.example.com`";
+        let reason = format!("names no host: {error}");
+        reader.problem(field, reason).with_help(help)
+    })
 }
 
 struct Values<'a, 'r> {

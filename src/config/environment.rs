@@ -19,6 +19,20 @@ const PASSED: &[&str] = &[
     "TMPDIR",
 ];
 
+/// On Windows besides: without these neither libraries nor programs are found there. Names have no
+/// case.
+const PASSED_ON_WINDOWS: &[&str] = &[
+    "SystemRoot",
+    "SystemDrive",
+    "windir",
+    "ComSpec",
+    "PATHEXT",
+    "USERPROFILE",
+    "USERNAME",
+    "NUMBER_OF_PROCESSORS",
+    "PROCESSOR_ARCHITECTURE",
+];
+
 /// The part of the parent's environment that a sandboxed process gets. What a server's entry names
 /// comes on top of it.
 pub(crate) fn run_environment(parent: &BTreeMap<String, String>) -> BTreeMap<String, String> {
@@ -33,7 +47,11 @@ fn is_passed(name: &str) -> bool {
     let locale = name.strip_prefix("LC_").is_some_and(|rest| {
         !rest.is_empty() && rest.chars().all(|c| c.is_ascii_uppercase() || c == '_')
     });
-    PASSED.contains(&name) || locale
+    let windows = || {
+        let mut names = PASSED.iter().chain(PASSED_ON_WINDOWS);
+        names.any(|passed| passed.eq_ignore_ascii_case(name))
+    };
+    PASSED.contains(&name) || locale || (cfg!(windows) && windows())
 }
 
 /// CVE-2014-6271: a shell read a function, and what follows it, from any variable.

@@ -190,7 +190,13 @@ impl<'a> Reader<'a> {
         self.whole(field, "days", 3_650)
     }
 
-    fn whole(&self, field: &Field<'a>, unit: &str, max: u64) -> Result<u64, ConfigProblem> {
+    /// A whole number of something, from 1 to `max`.
+    pub(super) fn whole(
+        &self,
+        field: &Field<'a>,
+        unit: &str,
+        max: u64,
+    ) -> Result<u64, ConfigProblem> {
         let number = match field.value {
             Value::NumberLit(number) => number.value.parse::<u64>().ok(),
             _ => None,

@@ -1,5 +1,6 @@
 //! Text to validated settings: server definitions, variables, warnings. Reads no file.
 
+mod audit;
 mod command;
 mod definition;
 mod entry;
@@ -19,7 +20,7 @@ mod variables;
 mod warnings;
 mod wrappers;
 
-pub(crate) use command::{Started, started};
+pub(crate) use command::{Started, command_name, started};
 pub(crate) use definition::{ServerDefinition, difference};
 pub(crate) use environment::run_environment;
 pub(crate) use fields::{FILE_MAX, SYNTAX};

@@ -8,11 +8,12 @@ use jsonc_parser::ast::Value;
 use crate::clean;
 use crate::request::{ServerId, Source};
 
+use super::audit::AuditSettings;
 use super::definition::ServerDefinition;
 use super::entry;
 use super::fields::{FILE_MAX, Field, Member, Reader};
 use super::problem::ConfigProblem;
-use super::settings::{AuditSync, Settings, ToolNames};
+use super::settings::{Settings, ToolNames};
 
 /// What a file says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -191,7 +192,7 @@ impl<'a> File<'a, '_> {
                 settings.start_timeout_ms = Some(self.reader.milliseconds(field)?);
             }
             "answers" => settings.keep_days = self.answers(field)?,
-            _ => settings.audit_sync = self.audit(field)?,
+            _ => settings.audit = AuditSettings::read(self.reader, field)?,
         }
         Ok(())
     }
@@ -205,17 +206,6 @@ impl<'a> File<'a, '_> {
             days = Some(self.reader.days(&member.field)?);
         }
         Ok(days)
-    }
-
-    fn audit(&self, field: &Field<'a>) -> Result<Option<AuditSync>, ConfigProblem> {
-        let mut sync = None;
-        for member in self.reader.members(field)? {
-            if member.key != "sync" {
-                return Err(self.reader.unknown(&member, &["sync"]));
-            }
-            sync = Some(self.reader.word(&member.field, &AuditSync::ALL)?);
-        }
-        Ok(sync)
     }
 }
 

@@ -1,5 +1,7 @@
 //! The settings that stand beside the servers in a user's or an organisation's file.
 
+use super::audit::AuditSettings;
+
 /// How the gateway names tools to its clients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ToolNames {
@@ -46,8 +48,8 @@ pub(crate) struct Settings {
     pub(crate) question_timeout_ms: Option<u64>,
     /// `startTimeoutMs`: how long a server may take to start and list its tools.
     pub(crate) start_timeout_ms: Option<u64>,
-    /// `audit.sync`
-    pub(crate) audit_sync: Option<AuditSync>,
+    /// `audit`
+    pub(crate) audit: AuditSettings,
     /// `answers.keepDays`: how long "always" holds.
     pub(crate) keep_days: Option<u64>,
 }
@@ -60,7 +62,7 @@ impl Settings {
             tool_names: self.tool_names.or(weaker.tool_names),
             question_timeout_ms: self.question_timeout_ms.or(weaker.question_timeout_ms),
             start_timeout_ms: self.start_timeout_ms.or(weaker.start_timeout_ms),
-            audit_sync: self.audit_sync.or(weaker.audit_sync),
+            audit: self.audit.or(&weaker.audit),
             keep_days: self.keep_days.or(weaker.keep_days),
         }
     }
@@ -87,6 +89,6 @@ impl Settings {
 
     /// When the audit log is forced to the disk.
     pub(crate) fn audit_sync(&self) -> AuditSync {
-        self.audit_sync.unwrap_or_default()
+        self.audit.sync.unwrap_or_default()
     }
 }

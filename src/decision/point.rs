@@ -148,9 +148,27 @@ impl DecisionPoint {
         action: &A,
     ) -> Result<(Verdict, Answer), DecisionError> {
         let on_file = self.on_file(&action.keys(asking.agent), asking.run.now_ms)?;
-        let held = on_file.map_or(Answer::None, |entry| entry.answer);
+        let on_file = on_file.map_or(Answer::None, |entry| entry.answer);
+        let held = on_file.max(action.covered());
         let queries = action.queries(asking.agent, asking.run);
         Ok((self.store().evaluate_all(&queries, held), held))
+    }
+
+    /// Whether a person would be asked now.
+    pub(crate) fn would_ask<A: Action>(
+        &self,
+        asking: Asking<'_>,
+        action: &A,
+    ) -> Result<bool, DecisionError> {
+        let (verdict, _) = self.weigh(asking, action)?;
+        let asks = matches!(verdict.outcome, PolicyOutcome::Ask(_));
+        Ok(asks && self.approver.attended())
+    }
+
+    /// Whether what was permitted with this answer would be permitted with it now.
+    pub(crate) fn allows<A: Action>(&self, asking: Asking<'_>, action: &A, held: Answer) -> bool {
+        let judged = self.judge(asking, action, held);
+        judged.verdict.outcome == PolicyOutcome::Allow
     }
 
     /// Why a request would be denied now, whatever anybody answers; `None` where it would be allowed
@@ -171,15 +189,11 @@ impl DecisionPoint {
         &self,
         asking: Asking<'_>,
         action: A,
-        present: impl FnOnce() -> Asked + Send,
+        present: impl FnOnce(&A) -> Asked + Send,
     ) -> Result<Decision<A>, DecisionError> {
         let keys = action.keys(asking.agent);
         let on_file = self.on_file(&keys, asking.run.now_ms)?;
-        let mut answered = Answered {
-            answer: on_file.as_ref().map_or(Answer::None, |entry| entry.answer),
-            channel: on_file.map(|entry| entry.channel),
-            asked: false,
-        };
+        let mut answered = Answered::held(on_file, action.covered());
         let mut judged = self.judge(asking, &action, answered.answer);
         if let PolicyOutcome::Ask(longest) = judged.verdict.outcome {
             if !self.approver.attended() {
@@ -188,7 +202,7 @@ impl DecisionPoint {
             let question = question::build(
                 (self.ids)().map_err(DecisionError::Random)?,
                 A::NAME,
-                present(),
+                present(&action),
                 (&judged.verdict, longest),
                 (&keys, asker(asking)),
             );

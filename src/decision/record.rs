@@ -6,7 +6,7 @@ use crate::audit::{EventKind, OutcomeKind};
 use crate::clean;
 use crate::digest::Digest;
 use crate::policy::{self, Verdict};
-use crate::request::{Act, Answer, NetworkWish, Principal, Query, Wish};
+use crate::request::{Act, Answer, Entry, Principal, Query, Wish};
 
 /// How the answer behind a decision came about.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +14,25 @@ pub(super) struct Answered {
     pub(super) answer: Answer,
     pub(super) channel: Option<String>,
     pub(super) asked: bool,
+}
+
+impl Answered {
+    /// The stronger of what is on file for a request and what was answered to the whole that it is part
+    /// of.
+    pub(super) fn held(on_file: Option<Entry>, covered: Answer) -> Self {
+        match on_file {
+            Some(entry) if entry.answer >= covered => Self {
+                answer: entry.answer,
+                channel: Some(entry.channel),
+                asked: false,
+            },
+            _ => Self {
+                answer: covered,
+                channel: (covered != Answer::None).then(|| "the answer to its start".to_owned()),
+                asked: false,
+            },
+        }
+    }
 }
 
 /// `agent/claude-code`, `server/user/files`.
@@ -30,6 +49,7 @@ pub(super) fn resource(query: &Query<'_>) -> String {
         Act::StartServer(start) => start.server.id.to_string(),
         Act::ReviewTools(review) => review.server.id.to_string(),
         Act::Wish(wish) => wish_name(wish),
+        Act::Connect(connect) => connect.target(),
         Act::CallTool(call) => format!("{}/{}", call.tool.server.id, call.tool.name),
         Act::ReadResource(read) => format!("{}/{}", read.server.id, read.uri),
         Act::GetPrompt(get) => format!("{}/{}", get.server.id, get.name),
@@ -40,8 +60,7 @@ pub(super) fn resource(query: &Query<'_>) -> String {
 fn wish_name(wish: &Wish) -> String {
     match wish {
         Wish::Read(path) | Wish::Write(path) | Wish::Socket(path) => path.text.clone(),
-        Wish::Network(NetworkWish::Whole) => "*".to_owned(),
-        Wish::Network(NetworkWish::Host { host, port }) => format!("{host}:{port}"),
+        Wish::Network(network) => network.to_string(),
         Wish::Env(variable) => variable.name.clone(),
     }
 }
@@ -62,7 +81,7 @@ pub(super) fn decision(
         resource: first
             .map(|query| clean::mask(&resource(query)).into_owned())
             .unwrap_or_default(),
-        facts: clean::mask_value(&Value::Array(facts)),
+        facts: clean::mask_value(Value::Array(facts)),
         outcome,
         because: verdict.because.clone(),
         answer: answered.answer,

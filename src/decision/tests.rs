@@ -50,7 +50,7 @@ async fn decide(point: &DecisionPoint) -> Result<Decision<CallTool>, DecisionErr
         agent: &request.agent,
         run: &request.run,
     };
-    let nothing = || Asked {
+    let nothing = |_: &CallTool| Asked {
         title: String::new(),
         details: Vec::new(),
         warnings: Vec::new(),

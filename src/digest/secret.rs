@@ -35,8 +35,7 @@ impl Secret {
     }
 
     fn hmac(&self, kind: &str, data: &[u8]) -> [u8; 32] {
-        let key = (*self.0).into();
-        let mut hmac = Hmac::<Sha256>::new(&hmac_block(&key));
+        let mut hmac = Hmac::<Sha256>::new(&hmac_block(&self.0));
         hmac.update(kind.as_bytes());
         hmac.update(data);
         hmac.finalize().into_bytes().into()

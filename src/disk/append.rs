@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::audit::{
-    AuditError, Continued, Event, Head, KeyState, LINE_MAX, Mend, Receipt, TornLine, link,
+    AuditError, Continued, Event, Head, KeyState, LINE_MAX, Mend, Receipt, StartKey, TornLine, link,
 };
 
 use super::log_file::{Locked, Open, Refusal, lock_file, open_file};
@@ -103,6 +103,39 @@ impl Appender {
             pruning.delete();
         }
         Ok(Receipt { seq: head.seq })
+    }
+
+    /// Ends the keys in use and begins new ones. The last record under the old ones names the new
+    /// ones; `at` lends it its time and run.
+    pub(super) fn renew_keys(&mut self, at: &Event) -> Result<StartKey, AuditError> {
+        let mut place = self.place()?;
+        if self.mend(place.tail, &place.keys).is_some() {
+            // The end of the log is put in order first.
+            drop(place.locked);
+            self.append(at, Vec::new())?;
+            place = self.place()?;
+        }
+        let start = place
+            .keys
+            .head
+            .seq
+            .checked_add(2)
+            .ok_or(io::ErrorKind::Other);
+        let start = start
+            .map_err(io::Error::from)
+            .and_then(|first| self.keys.new_start(first));
+        let start = start.map_err(|error| self.key_error(error))?;
+        let mut buffer = Vec::new();
+        let event = Mend::keys_renewed(at, &start);
+        let head = self.link(&mut buffer, &mut place, &event, std::iter::empty())?;
+        if head.seq.checked_add(1) != Some(start.first()) {
+            let other = io::Error::other("another process wrote at the same time; try again");
+            return Err(self.key_error(other));
+        }
+        self.write(&place.locked, place.length, &buffer)?;
+        let kept = self.keys.save(KeyState::begin(&start, head));
+        kept.map_err(|error| self.key_error(error))?;
+        Ok(start)
     }
 
     /// Where the next record goes: in a new file, when the one that is there is full or old.

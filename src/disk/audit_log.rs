@@ -12,7 +12,6 @@ use crate::audit::{
 use crate::digest::PublicKey;
 
 use super::append::Appender;
-use super::clock::clock;
 use super::log_keys;
 use super::log_names;
 use super::log_reader::open_all;
@@ -146,17 +145,6 @@ impl AuditLog {
         Ok(self)
     }
 
-    /// Signs the head of a log.
-    ///
-    /// # Errors
-    /// When the log or its signing key cannot be read.
-    pub fn checkpoint(path: impl AsRef<Path>) -> Result<Checkpoint, AuditError> {
-        let path = path.as_ref();
-        let log = Self::file(path)?;
-        let keys = sign::existing_or_new(path).map_err(|cause| no_signing_key(path, cause))?;
-        Ok(Checkpoint::sign(log.head(), clock(), &keys))
-    }
-
     /// Who signs the checkpoints of a log, when somebody does.
     ///
     /// # Errors
@@ -243,22 +231,6 @@ impl AuditLog {
         }
     }
 
-    /// Takes the starting keys off the disk, for them to be kept elsewhere: whoever has them can
-    /// check every record, and could have made them. Gives none when they were taken before.
-    ///
-    /// # Errors
-    /// When they cannot be read or erased.
-    pub fn take_start_keys(path: impl AsRef<Path>) -> Result<Vec<StartKey>, AuditError> {
-        let path = path.as_ref();
-        log_keys::take_start_keys(path).map_err(|cause| AuditError {
-            what: format!(
-                "the starting keys in `{}` cannot be taken",
-                log_names::start_keys(path).display()
-            ),
-            source: Some(cause),
-        })
-    }
-
     /// Why an earlier sync failed, to be noted, once the disk works again; an error until then.
     fn after_failed_sync(&self, appender: &Appender) -> Result<Option<String>, AuditError> {
         let Some(failure) = self.syncer.take_failure() else {
@@ -273,7 +245,7 @@ impl AuditLog {
         Ok(Some(failure))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Appender> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Appender> {
         self.appender.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -282,7 +254,7 @@ impl AuditLog {
     }
 }
 
-fn no_signing_key(log: &Path, cause: io::Error) -> AuditError {
+pub(super) fn no_signing_key(log: &Path, cause: io::Error) -> AuditError {
     AuditError {
         what: format!(
             "the signing key `{}` cannot be used",

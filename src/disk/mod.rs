@@ -13,6 +13,7 @@ mod log_file;
 mod log_keys;
 mod log_names;
 mod log_reader;
+mod log_secrets;
 #[cfg_attr(unix, path = "os_unix.rs")]
 #[cfg_attr(not(unix), path = "os_other.rs")]
 mod os;
@@ -35,6 +36,7 @@ pub(crate) use clock::{clock, random_id};
 pub(crate) use folders::{FolderError, Folders};
 pub use follow::Follow;
 pub use ledger::FileLedger;
+pub use log_secrets::Keys;
 pub(crate) use policies::{PolicyFolder, read_policies};
 pub(crate) use policy_look::look_at_policies;
 pub(crate) use project::{project_root, unread};

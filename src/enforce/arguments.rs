@@ -49,7 +49,7 @@ const PATH_ENDS: &[&str] = &[
 const PATH_MAX: usize = 4096;
 
 /// A string among the arguments, with its flattened name (`files.0`).
-struct Leaf<'a> {
+pub(crate) struct Leaf<'a> {
     name: String,
     text: &'a str,
 }
@@ -78,7 +78,8 @@ fn leaves<'a>(value: &'a Value, name: String, found: &mut Vec<Leaf<'a>>) {
     }
 }
 
-fn all_leaves(arguments: &Value) -> Vec<Leaf<'_>> {
+/// Every string among the arguments.
+pub(crate) fn strings(arguments: &Value) -> Vec<Leaf<'_>> {
     let mut found = Vec::new();
     leaves(arguments, String::new(), &mut found);
     found
@@ -86,16 +87,20 @@ fn all_leaves(arguments: &Value) -> Vec<Leaf<'_>> {
 
 /// Whether an argument names a path: by its own name, or by the look of its text.
 fn names_path(leaf: &Leaf<'_>) -> bool {
-    let mut parts = leaf.name.rsplit('.');
-    let own = parts
-        .find(|part| part.parse::<usize>().is_err())
-        .unwrap_or_default()
-        .to_lowercase();
-    let by_name =
-        PATH_NAMES.contains(&own.as_str()) || PATH_ENDS.iter().any(|end| own.ends_with(end));
-    // A name such as `source` may also hold a URL, which is judged where it is fetched.
-    let url = leaf.text.contains("://") && !leaf.text.starts_with("file://");
-    (by_name && !url) || looks_like_path(leaf.text)
+    looks_like_path(leaf.text) || (is_path_name(&leaf.name) && !is_url(leaf.text))
+}
+
+/// Whether the name of an argument says that it holds a path.
+fn is_path_name(name: &str) -> bool {
+    let mut parts = name.rsplit('.');
+    let own = parts.find(|part| part.parse::<usize>().is_err());
+    let own = own.unwrap_or_default().to_lowercase();
+    PATH_NAMES.contains(&own.as_str()) || PATH_ENDS.iter().any(|end| own.ends_with(end))
+}
+
+/// A name such as `source` may also hold a URL, which is judged where it is fetched.
+fn is_url(text: &str) -> bool {
+    text.contains("://") && !text.starts_with("file://")
 }
 
 fn looks_like_path(text: &str) -> bool {
@@ -133,7 +138,7 @@ pub(crate) fn bases(launch: &Launch) -> Vec<PathBuf> {
 /// The arguments that name paths, each resolved as the server would: links followed, relative to
 /// its folder. One that names different files below the folders that it may be meant against is not
 /// resolved: what was judged might not be what the server opens.
-pub(crate) fn paths(arguments: &Value, bases: &[PathBuf], places: &Places) -> Vec<ArgPath> {
+pub(crate) fn paths(strings: &[Leaf<'_>], bases: &[PathBuf], places: &Places) -> Vec<ArgPath> {
     let home = (!places.home.is_empty()).then(|| Path::new(&places.home));
     let resolve = |text: &str| {
         let mut found = bases.iter().map(|base| disk::resolve(text, base, home));
@@ -141,23 +146,19 @@ pub(crate) fn paths(arguments: &Value, bases: &[PathBuf], places: &Places) -> Ve
         let same = found.all(|other| other.is_ok_and(|other| other == first));
         same.then(|| places.facts(disk::path_text(&first)))
     };
-    all_leaves(arguments)
-        .into_iter()
-        .filter(names_path)
+    let named = strings.iter().filter(|leaf| names_path(leaf));
+    named
         .map(|leaf| ArgPath {
             path: resolve(leaf.text),
-            arg: leaf.name,
+            arg: leaf.name.clone(),
         })
         .collect()
 }
 
 /// Names of arguments whose text begins with a dash.
-pub(crate) fn option_like(arguments: &Value) -> Vec<String> {
-    all_leaves(arguments)
-        .into_iter()
-        .filter(|leaf| leaf.text.starts_with('-'))
-        .map(|leaf| leaf.name)
-        .collect()
+pub(crate) fn option_like(strings: &[Leaf<'_>]) -> Vec<String> {
+    let dashed = strings.iter().filter(|leaf| leaf.text.starts_with('-'));
+    dashed.map(|leaf| leaf.name.clone()).collect()
 }
 
 #[cfg(test)]
@@ -166,10 +167,14 @@ mod tests {
     use serde_json::json;
 
     fn check(arguments: &Value, want: &[&str]) {
-        let names: Vec<String> = paths(arguments, &["/nowhere".into()], &Places::default())
-            .into_iter()
-            .map(|found| found.arg)
-            .collect();
+        let names: Vec<String> = paths(
+            &strings(arguments),
+            &["/nowhere".into()],
+            &Places::default(),
+        )
+        .into_iter()
+        .map(|found| found.arg)
+        .collect();
         assert_eq!(names, want, "{arguments}");
     }
 
@@ -216,7 +221,7 @@ mod tests {
                 stamps: Vec::new(),
             };
             let arguments = json!({ "path": text });
-            let found = paths(&arguments, &bases(&launch), &Places::default());
+            let found = paths(&strings(&arguments), &bases(&launch), &Places::default());
             let got = found[0].path.as_ref().map(|path| PathBuf::from(&path.text));
             assert_eq!(got, want, "{args:?} {text}");
         };
@@ -233,7 +238,9 @@ mod tests {
 
     #[test]
     fn texts_that_begin_with_a_dash_are_named() {
-        let found = option_like(&json!({"revision": "--output=/tmp/x", "n": "a-b", "l": ["-p"]}));
+        let found = option_like(&strings(
+            &json!({"revision": "--output=/tmp/x", "n": "a-b", "l": ["-p"]}),
+        ));
         assert_eq!(found, ["revision", "l.0"]);
     }
 }

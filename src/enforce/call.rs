@@ -19,6 +19,7 @@ use crate::transport::{CallError as UpstreamError, CallOptions, Progress};
 use super::arguments;
 use super::line::Line;
 use super::present;
+use super::reach;
 use super::reply;
 use super::server::Server;
 use super::tool::Tool;
@@ -32,8 +33,8 @@ pub(crate) enum CallError {
     Denied(Denial),
     /// The decision could not be taken.
     Decision(DecisionError),
-    /// The server failed.
-    Upstream(UpstreamError),
+    /// The server failed; with what it was not let out to meanwhile, in words.
+    Upstream(UpstreamError, String),
     /// The call was made, and its outcome could not be put on record.
     Unrecorded(AuditError),
 }
@@ -46,7 +47,8 @@ impl fmt::Display for CallError {
             ),
             Self::Denied(denial) => denial.fmt(f),
             Self::Decision(error) => error.fmt(f),
-            Self::Upstream(error) => error.fmt(f),
+            Self::Upstream(error, unreached) if unreached.is_empty() => error.fmt(f),
+            Self::Upstream(error, unreached) => write!(f, "{error}\n{unreached}"),
             Self::Unrecorded(error) => write!(
                 f,
                 "the call was made, but its outcome could not be recorded, so it is withheld: {error}"
@@ -87,14 +89,15 @@ pub(crate) fn describe(
     bases: &[std::path::PathBuf],
 ) -> CallTool {
     let text = arguments.to_string();
+    let strings = arguments::strings(&arguments);
     CallTool {
         tool,
         arguments_digest: Digest::of(&text),
         arguments_bytes: text.len() as u64,
         valid,
         secrets: clean::has_secret(&arguments),
-        paths: arguments::paths(&arguments, bases, &line.ground.places),
-        option_like: arguments::option_like(&arguments),
+        paths: arguments::paths(&strings, bases, &line.ground.places),
+        option_like: arguments::option_like(&strings),
         calls_this_session: 0,
         arguments,
     }
@@ -111,18 +114,17 @@ pub(crate) async fn call(
     let mut action = action(line, server, tool, arguments)?;
     action.calls_this_session = server.count_call(tool.name());
     let run = line.run();
-    let asked = action.clone();
     let asking = line.asking(agent, &run);
     let waits = AtomicBool::new(false);
-    let decide = (line.point).decide(asking, action, || {
+    let decide = (line.point).decide(asking, action, |action| {
         waits.store(true, Ordering::Relaxed);
-        present::call(&asked)
+        present::call(action)
     });
     let decision = tokio::select! {
         decision = decide => decision?,
         // Nobody wants it any more: the question is withdrawn.
         why = options.cancel.cancelled() => {
-            return Err(CallError::Upstream(UpstreamError::Cancelled(why)));
+            return Err(CallError::Upstream(UpstreamError::Cancelled(why), String::new()));
         }
         never = tell_waiting(&options.progress, &waits) => match never {},
     };
@@ -162,6 +164,7 @@ async fn spend(
         ("arguments", Json::from_value(&action.arguments)),
     ]);
     let begun = Instant::now();
+    let mark = server.refusals();
     let answer = server
         .upstream
         .request("tools/call", params.as_object().cloned(), options)
@@ -169,7 +172,7 @@ async fn spend(
     let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (result, details) = match &answer {
         Ok(result) if reply::is_error(result) => ("tool-error", json!({})),
-        Ok(result) => ("done", json!({"text_chars": reply::text_of(result).len()})),
+        Ok(result) => ("done", json!({"text_chars": reply::text_len(result)})),
         Err(error) => (
             error.word(),
             json!({"error": clean::mask(&clean::line(&error.to_string(), 500))}),
@@ -183,8 +186,13 @@ async fn spend(
         took_ms,
     });
     line.point.note(outcome).map_err(CallError::Unrecorded)?;
-    let raw = answer.map_err(CallError::Upstream)?;
-    Ok(finish(raw, tool))
+    let unreached = || reach::told(&server.refused_since(mark));
+    let raw = answer.map_err(|error| CallError::Upstream(error, unreached()))?;
+    let mut result = finish(raw, tool);
+    if reply::is_error(&result) {
+        reply::add_note(&mut result, &unreached());
+    }
+    Ok(result)
 }
 
 /// The reply as the model gets it.

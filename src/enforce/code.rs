@@ -20,15 +20,22 @@ pub(super) fn find(
         command,
         args,
         cwd,
-        path: ground
-            .environment
-            .get("PATH")
-            .map_or("/usr/local/bin:/usr/bin:/bin", String::as_str),
+        path: programs(ground),
         home: ground.home.as_deref().unwrap_or(&nowhere),
         project: ground.project.as_deref(),
         npm_caches,
         network,
     })
+}
+
+/// The program that a word names in the working folder.
+pub(super) fn locate(ground: &Ground, command: &str) -> Result<PathBuf, ProgramError> {
+    program::locate(command, &ground.cwd, programs(ground))
+}
+
+fn programs(ground: &Ground) -> &str {
+    let path = ground.environment.get("PATH");
+    path.map_or("/usr/local/bin:/usr/bin:/bin", String::as_str)
 }
 
 /// Folders (or files) below a hidden home that the program's code lies in. What the project, the

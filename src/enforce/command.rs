@@ -14,15 +14,16 @@ use crate::digest::Digest;
 use crate::disk;
 use crate::disk::program::Artefact;
 use crate::grant::{Launch, Limit, Network};
-use crate::request::{Agent, EnvFacts, Pin, ProgramFacts, RunCommand};
+use crate::request::{Agent, Confinee, EnvFacts, HostRule, Pin, ProgramFacts, RunCommand};
 use crate::sandbox::{self, Exit, Stdio};
 
 use super::code;
-use super::launch::StartError;
-use super::line::Line;
+use super::line::{Ground, Line};
 use super::present;
 use super::private::Private;
+use super::reach::{Outlet, Tenant};
 use super::signals::Signals;
+use super::start_error::StartError;
 use super::terms::{self, Wanted};
 
 /// A command as its user asks for it.
@@ -35,6 +36,8 @@ pub(crate) struct Command {
     /// `None`: no Unix sockets; else those that it makes itself and these.
     pub(crate) sockets: Option<Vec<PathBuf>>,
     pub(crate) network: Network,
+    /// Hosts that it asks for.
+    pub(crate) hosts: Vec<HostRule>,
     /// Variables of the user's environment that it gets beside the short list.
     pub(crate) env: Vec<String>,
     pub(crate) limits: BTreeMap<Limit, u64>,
@@ -52,15 +55,13 @@ pub(crate) struct PreparedCommand {
 /// Finds and hashes the program and plans its terms.
 pub(crate) fn prepare(line: &Line, command: &Command) -> Result<PreparedCommand, StartError> {
     let ground = &line.ground;
-    let caches: Vec<PathBuf> = ground.home.iter().map(|home| home.join(".npm")).collect();
+    let owner = owner(ground, command)?;
+    let private = Private::plan(&ground.cache, &owner)
+        .map_err(|error| StartError::Path(format!("private folders: {error}")))?;
+    let caches = private.npm_caches(ground.home.as_deref());
     let words = (command.program.as_str(), command.args.as_slice());
     let artefact = code::find(ground, words, &ground.cwd, (&caches, command.network))
         .map_err(StartError::Program)?;
-    let private = Private::plan(
-        &ground.cache,
-        &format!("run/{}", artefact.program.display()),
-    )
-    .map_err(|error| StartError::Path(format!("private folders: {error}")))?;
     let command = &resolved(line, command)?;
     let wanted = wanted(line, command, &artefact);
     let (grant, wishes) = terms::terms(ground, &wanted, &private);
@@ -99,6 +100,16 @@ pub(crate) fn prepare(line: &Line, command: &Command) -> Result<PreparedCommand,
     })
 }
 
+/// Whose private cache it is: the program's; of a package runner, the package's, so that no package
+/// leaves something for another one.
+fn owner(ground: &Ground, command: &Command) -> Result<String, StartError> {
+    let program = code::locate(ground, &command.program).map_err(StartError::Program)?;
+    let package = config::started(&command.program, &command.args).package;
+    let package = package.map(|package| format!("/{}", package.name));
+    let program = program.display();
+    Ok(format!("run/{program}{}", package.unwrap_or_default()))
+}
+
 /// The command with every path as the file that it names: links are followed when it is judged, not
 /// when it runs.
 fn resolved(line: &Line, command: &Command) -> Result<Command, StartError> {
@@ -135,6 +146,7 @@ fn wanted(line: &Line, command: &Command, artefact: &Artefact) -> Wanted {
         write: command.write.clone(),
         sockets: command.sockets.clone(),
         network: command.network,
+        hosts: command.hosts.clone(),
         env_facts: command
             .env
             .iter()
@@ -155,7 +167,7 @@ fn fingerprint(launch: &Launch, command: &Command, artefact: &Artefact) -> Diges
         launch.program.to_string_lossy().into_owned(),
         artefact.digest.map(|d| d.to_string()).unwrap_or_default(),
         launch.cwd.to_string_lossy().into_owned(),
-        format!("{:?}", command.network),
+        format!("{:?} {:?}", command.network, command.hosts),
     ];
     let paths = |paths: &[PathBuf]| -> String { format!("{paths:?}") };
     fields.push(paths(&command.read));
@@ -177,24 +189,39 @@ pub(crate) async fn run(line: &Line, agent: &Agent, command: &Command) -> Result
     let (asked, warnings) = (prepared.action.clone(), prepared.warnings.clone());
     let decision = line
         .point
-        .decide(line.asking(agent, &run), prepared.action, move || {
+        .decide(line.asking(agent, &run), prepared.action, move |_| {
             present::run(&asked, &warnings)
         })
         .await?;
     match decision {
         Decision::Deny(denial) => Err(StartError::Denied(denial)),
-        Decision::Allow(permit) => spend(line, permit, &prepared.private).await,
+        Decision::Allow(permit) => {
+            let hosts = command.hosts.clone();
+            spend(line, agent, permit, (&prepared.private, hosts)).await
+        }
     }
 }
 
 async fn spend(
     line: &Line,
+    agent: &Agent,
     permit: Permit<RunCommand>,
-    private: &Private,
+    (private, hosts): (&Private, Vec<HostRule>),
 ) -> Result<Exit, StartError> {
+    let answer = permit.answer();
     let (action, seq) = line.point.redeem(permit).map_err(StartError::Denied)?;
     let begun = Instant::now();
-    let ended = confined(line, &action, private).await;
+    let tenant = Tenant {
+        confinee: Confinee::Command {
+            program: action.program.clone(),
+            fingerprint: action.fingerprint,
+        },
+        name: action.launch.name.clone(),
+        hosts,
+        answer,
+        is_trusted: true,
+    };
+    let ended = confined(line, (agent, &action), private, tenant).await;
     let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (result, details) = match &ended {
         Ok(exit) => (
@@ -216,7 +243,12 @@ async fn spend(
     ended
 }
 
-async fn confined(line: &Line, action: &RunCommand, private: &Private) -> Result<Exit, StartError> {
+async fn confined(
+    line: &Line,
+    (agent, action): (&Agent, &RunCommand),
+    private: &Private,
+    tenant: Tenant,
+) -> Result<Exit, StartError> {
     private
         .make()
         .map_err(|error| StartError::Path(format!("private folders: {error}")))?;
@@ -232,12 +264,17 @@ async fn confined(line: &Line, action: &RunCommand, private: &Private) -> Result
     let mut confined = sandbox::spawn(plan, Stdio::Inherit)
         .await
         .map_err(StartError::Spawn)?;
+    let outlet = Outlet::open(line, agent, &mut confined, tenant).map_err(StartError::Proxy)?;
     let ended = tokio::select! {
         exit = confined.wait() => Some(exit),
         () = signals.ending() => None,
     };
-    match ended {
-        Some(exit) => Ok(exit),
-        None => Ok(confined.terminate().await),
+    let exit = match ended {
+        Some(exit) => exit,
+        None => confined.terminate().await,
+    };
+    if let Some(outlet) = outlet {
+        outlet.close().await;
     }
+    Ok(exit)
 }

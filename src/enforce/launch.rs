@@ -1,7 +1,6 @@
 //! Starts a server: the prepared start is decided, the process confined, its hands are shaken, its
 //! tools are reviewed.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,11 +10,12 @@ use tokio::sync::Mutex;
 use crate::audit::{AuditError, EventKind, Outcome};
 use crate::clean;
 use crate::config::ServerDefinition;
-use crate::decision::{Decision, DecisionError, Denial, Permit};
-use crate::disk::program::ProgramError;
+use crate::decision::{Decision, Permit};
 use crate::grant::{Grant, Launch};
-use crate::request::{Agent, Answer, LedgerError, PinKind, PinRecord, ServerFacts, StartServer};
-use crate::sandbox::{self, Confined, PlanError, SpawnError, Stdio};
+use crate::request::{
+    Agent, Answer, Confinee, LedgerError, PinKind, PinRecord, ServerFacts, Source, StartServer,
+};
+use crate::sandbox::{self, Confined, Stdio};
 use crate::transport::{
     CallError as UpstreamError, ClientInfo, CloseHook, ServerTools, Upstream, UpstreamEvents,
 };
@@ -26,96 +26,10 @@ use super::line::Line;
 use super::prepare::{Prepared, agreed, prepare};
 use super::present;
 use super::private::Private;
+use super::reach::{self, Outlet, RefusedHost, Tenant};
 use super::server::Server;
+use super::start_error::StartError;
 use super::tools;
-
-/// Why a server did not start.
-#[derive(Debug)]
-pub(crate) enum StartError {
-    /// Policy or a person said no.
-    Denied(Denial),
-    /// The decision could not be taken.
-    Decision(DecisionError),
-    /// The program was not found or cannot be read.
-    Program(ProgramError),
-    /// A path of the definition cannot be resolved.
-    Path(String),
-    /// The sandbox cannot be planned for these terms.
-    Plan(PlanError),
-    /// The sandbox could not be set up, or the program not be executed.
-    Spawn(SpawnError),
-    /// What was judged and what would be done differ.
-    Changed(String),
-    /// It runs, but does not answer as an MCP server.
-    Handshake {
-        /// What went wrong.
-        error: UpstreamError,
-        /// The last lines of its standard error.
-        stderr: String,
-        /// The grant that it may lack.
-        hint: Option<&'static str>,
-    },
-}
-
-impl fmt::Display for StartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Denied(denial) => denial.fmt(f),
-            Self::Decision(error) => error.fmt(f),
-            Self::Program(error) => error.fmt(f),
-            Self::Path(text) | Self::Changed(text) => f.write_str(text),
-            Self::Plan(error) => error.fmt(f),
-            Self::Spawn(error) => error.fmt(f),
-            Self::Handshake {
-                error,
-                stderr,
-                hint,
-            } => {
-                error.fmt(f)?;
-                if let Some(hint) = hint {
-                    write!(f, "; perhaps: {hint}")?;
-                }
-                if stderr.is_empty() {
-                    return Ok(());
-                }
-                write!(f, "; its last words:\n{stderr}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for StartError {}
-
-impl From<DecisionError> for StartError {
-    fn from(error: DecisionError) -> Self {
-        Self::Decision(error)
-    }
-}
-
-impl From<tools::ReviewError> for StartError {
-    fn from(error: tools::ReviewError) -> Self {
-        match error {
-            tools::ReviewError::Decision(error) => Self::Decision(error),
-            tools::ReviewError::Upstream(error) => Self::Handshake {
-                error,
-                stderr: String::new(),
-                hint: None,
-            },
-        }
-    }
-}
-
-impl From<LedgerError> for StartError {
-    fn from(error: LedgerError) -> Self {
-        Self::Decision(error.into())
-    }
-}
-
-impl From<AuditError> for StartError {
-    fn from(error: AuditError) -> Self {
-        Self::Decision(error.into())
-    }
-}
 
 /// What a start waits for, as it is told to whoever watches it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,7 +68,7 @@ pub(crate) async fn open(
     let asks = &phase;
     let decision = line
         .point
-        .decide(line.asking(agent, &run), action, move || {
+        .decide(line.asking(agent, &run), action, move |_| {
             asks(Phase::Asking);
             present::start(&asked, &view)
         })
@@ -165,16 +79,21 @@ pub(crate) async fn open(
     };
     phase(Phase::Starting);
     keep_pins(line, &prepared, permit.answer())?;
-    let (confined, seq) = launch(line, permit, &prepared.private).await?;
+    let launched = launch(line, agent, permit, (definition, &prepared)).await?;
     let begun = Instant::now();
-    let (server, events) = connect(line, definition, prepared, (confined, seq), limit).await?;
+    let (server, events) = connect(line, definition, prepared, launched, limit).await?;
     match tools::list(&server, limit.saturating_sub(begun.elapsed())).await {
         Ok(list) => Ok((server, list, events)),
         Err(error) => {
             let stderr = server.upstream.stderr_tail();
             let exit = server.shutdown().await.map(|exit| exit.to_string());
             failed(line, definition, exit)?;
-            Err(unusable(line, definition, (error, stderr)))
+            Err(unusable(
+                line,
+                definition,
+                (error, stderr),
+                &server.refused_since(0),
+            ))
         }
     }
 }
@@ -196,11 +115,13 @@ fn unusable(
     line: &Line,
     definition: &ServerDefinition,
     (error, stderr): (UpstreamError, String),
+    refused: &[RefusedHost],
 ) -> StartError {
     let words = format!("{stderr}\n{error}");
     StartError::Handshake {
         hint: hints::hint(definition, line.ground.home.as_deref(), &words),
         error,
+        unreached: reach::told(refused),
         stderr,
     }
 }
@@ -218,18 +139,40 @@ fn failed(
     line.point.note(note).map(drop)
 }
 
+/// A process that runs, confined.
+struct Launched {
+    confined: Confined,
+    /// The way out of its sandbox, where hosts are decided one by one.
+    outlet: Option<Arc<Outlet>>,
+    /// The record of the decision about its start.
+    seq: u64,
+}
+
 /// Spends the permit of a start on one confined process.
 async fn launch(
     line: &Line,
+    agent: &Agent,
     permit: Permit<StartServer>,
-    private: &Private,
-) -> Result<(Confined, u64), StartError> {
+    (definition, prepared): (&ServerDefinition, &Prepared),
+) -> Result<Launched, StartError> {
+    let answer = permit.answer();
     let (action, seq) = line.point.redeem(permit).map_err(StartError::Denied)?;
     let begun = Instant::now();
-    let outcome = spawn(line, (&action.launch, &action.grant), &action, private).await;
+    let spawned = spawn(
+        line,
+        (&action.launch, &action.grant),
+        &action,
+        &prepared.private,
+    )
+    .await;
+    let outcome = spawned.and_then(|(mut confined, notices)| {
+        let tenant = tenant(definition, prepared, answer);
+        let outlet = Outlet::open(line, agent, &mut confined, tenant);
+        Ok((confined, notices, outlet.map_err(StartError::Proxy)?))
+    });
     let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (result, details) = match &outcome {
-        Ok((confined, notices)) => ("started", started(confined.pid(), &action, notices)),
+        Ok((confined, notices, _)) => ("started", started(confined.pid(), &action, notices)),
         Err(error) => (
             "not-started",
             json!({"error": clean::mask(&clean::line(&error.to_string(), 500))}),
@@ -242,7 +185,27 @@ async fn launch(
         details,
         took_ms,
     }))?;
-    Ok((outcome?.0, seq))
+    let (confined, _, outlet) = outcome?;
+    Ok(Launched {
+        confined,
+        outlet,
+        seq,
+    })
+}
+
+/// Who will live in the sandbox of a server.
+fn tenant(definition: &ServerDefinition, prepared: &Prepared, answer: Answer) -> Tenant {
+    let facts = ServerFacts {
+        pin: agreed(&prepared.artefact),
+        ..prepared.action.server.clone()
+    };
+    Tenant {
+        confinee: Confinee::Server(Box::new(facts)),
+        name: definition.id.to_string(),
+        hosts: definition.hosts.clone(),
+        answer,
+        is_trusted: definition.id.source != Source::Project,
+    }
 }
 
 /// What is kept of a start that succeeded.
@@ -284,9 +247,14 @@ async fn connect(
     line: &Line,
     definition: &ServerDefinition,
     prepared: Prepared,
-    (mut confined, seq): (Confined, u64),
+    launched: Launched,
     limit: Duration,
 ) -> Result<(Server, UpstreamEvents), StartError> {
+    let Launched {
+        mut confined,
+        outlet,
+        seq,
+    } = launched;
     let (Some(stdin), Some(stdout), Some(stderr)) = (
         confined.stdin.take(),
         confined.stdout.take(),
@@ -307,7 +275,12 @@ async fn connect(
         let stderr = upstream.stderr_tail();
         let exit = end(&confined).await;
         failed(line, definition, exit)?;
-        return Err(unusable(line, definition, (error, stderr)));
+        let mut refused = Vec::new();
+        if let Some(outlet) = outlet {
+            outlet.close().await;
+            refused = outlet.refused_since(0);
+        }
+        return Err(unusable(line, definition, (error, stderr), &refused));
     }
     let server = Server {
         definition: definition.clone(),
@@ -323,6 +296,7 @@ async fn connect(
         accepted: Default::default(),
         calls: Default::default(),
         started: seq,
+        outlet,
         _private: prepared.private,
     };
     Ok((server, events))

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::decision::{Asking, DecisionPoint};
 use crate::disk;
 use crate::request::{Agent, Places, Project, Run, ServerId, Trigger};
 use crate::sandbox::Machine;
+
+use super::reach::Outlets;
 
 /// Where things are for one run of Creance. All paths are resolved.
 #[derive(Clone, Debug)]
@@ -42,7 +45,9 @@ impl Ground {
 /// The line on which everything hangs.
 #[derive(Debug)]
 pub(crate) struct Line {
-    pub(crate) point: DecisionPoint,
+    pub(crate) point: Arc<DecisionPoint>,
+    /// The ways out of the sandboxes that run.
+    pub(crate) outlets: Outlets,
     pub(crate) machine: Machine,
     pub(crate) ground: Ground,
     pub(crate) trigger: Trigger,

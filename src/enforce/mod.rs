@@ -10,13 +10,17 @@ mod line;
 pub(crate) mod prepare;
 pub(crate) mod present;
 mod private;
+pub(crate) mod reach;
 pub(crate) mod reply;
 mod server;
 mod signals;
+mod start_error;
 mod terms;
 mod tool;
 pub(crate) mod tools;
 
 pub(crate) use line::{Ground, Line};
+pub(crate) use reach::Outlets;
 pub(crate) use server::Server;
+pub(crate) use start_error::StartError;
 pub(crate) use tool::Tool;

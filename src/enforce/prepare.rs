@@ -15,10 +15,10 @@ use crate::request::{
 use crate::sandbox;
 
 use super::code;
-use super::launch::StartError;
 use super::line::{Ground, Line};
 use super::present::{self, StartView};
 use super::private::Private;
+use super::start_error::StartError;
 use super::terms::{self, Wanted};
 
 /// A start, ready to be decided.
@@ -290,6 +290,7 @@ fn wanted(
             .map(|sockets| all(sockets, "unixSockets"))
             .transpose()?,
         network: definition.network,
+        hosts: definition.hosts.clone(),
         env: definition.environment(),
         env_facts: definition.env_facts(),
         limits: definition.limits.clone(),

@@ -6,7 +6,9 @@ use serde_json::Value;
 use crate::clean;
 use crate::grant::{Grant, Guarantee, Launch, Level, Network};
 use crate::protocol::names;
-use crate::request::{Asked, CallTool, Detail, Pin, ReviewTools, RunCommand, StartServer, Wish};
+use crate::request::{
+    Asked, CallTool, ConnectHost, Detail, Pin, ReviewTools, RunCommand, StartServer, Wish,
+};
 
 /// Longest field shown on one line, in characters.
 const LINE: usize = 4_000;
@@ -108,17 +110,33 @@ impl Sheet {
                 _ => None,
             }),
         );
-        let network = match grant.network {
-            Network::None => "none",
-            Network::Whole => "the whole network: data can leave this machine",
-        };
-        self.line("network", network);
+        match grant.network {
+            Network::None => self.line("network", "none"),
+            Network::Whole => {
+                self.line("network", "the whole network: data can leave this machine");
+            }
+            Network::Hosts => self.hosts(wishes),
+        }
         self.line("limits", &grant.limits.asked().join(", "));
     }
 
-    fn confinement(&mut self, confinement: &crate::grant::Confinement) {
+    fn hosts(&mut self, wishes: &[Wish]) {
+        let hosts = wishes.iter().filter_map(|wish| match wish {
+            Wish::Network(network) => Some(network.to_string()),
+            _ => None,
+        });
+        let hosts: Vec<String> = hosts.collect();
+        self.lines("network", &hosts);
+        self.line("any other host", "is asked about when it is first wanted");
+    }
+
+    fn confinement(&mut self, confinement: &crate::grant::Confinement, network: Network) {
         self.line("sandbox", &confinement.to_string());
-        for guarantee in [Guarantee::Writes, Guarantee::Secrets, Guarantee::Network] {
+        let mut wanted = vec![Guarantee::Writes, Guarantee::Secrets, Guarantee::Network];
+        if network == Network::Hosts {
+            wanted.push(Guarantee::NetworkPerHost);
+        }
+        for guarantee in wanted {
             let why = match confinement.levels.get(&guarantee) {
                 Some(Level::Enforced { .. }) => continue,
                 Some(Level::Weakened { why, .. } | Level::Absent { why }) => why.as_str(),
@@ -185,7 +203,7 @@ pub(crate) fn start(start: &StartServer, view: &StartView) -> Asked {
     }
     sheet.lines("environment", &view.env_names);
     sheet.grant(&start.grant, &start.wishes);
-    sheet.confinement(&start.confinement);
+    sheet.confinement(&start.confinement, start.grant.network);
     sheet.lines("what changed", &view.difference);
     for warning in &view.warnings {
         sheet.warn(warning);
@@ -290,9 +308,31 @@ pub(crate) fn run(run: &RunCommand, warnings: &[String]) -> Asked {
     sheet.line("program", &run.program.path);
     sheet.line("folder", &run.launch.cwd.to_string_lossy());
     sheet.grant(&run.grant, &run.wishes);
-    sheet.confinement(&run.confinement);
+    sheet.confinement(&run.confinement, run.grant.network);
     for warning in warnings {
         sheet.warn(warning);
+    }
+    sheet.asked
+}
+
+/// The question about one connection of what runs.
+pub(crate) fn connect(connect: &ConnectHost, name: &str) -> Asked {
+    let name = clean::line(name, 120);
+    let host = connect.host.as_str();
+    let mut sheet = Sheet::new(format!("Let {name} connect to {}?", connect.target()));
+    sheet.line("host", host);
+    sheet.line("port", &connect.port.to_string());
+    if !connect.listed {
+        sheet.warn("it is not among the hosts that were asked for when it started");
+    }
+    if let Some(readable) = connect.host.in_other_letters() {
+        sheet.line("in other letters", &readable);
+        sheet.warn(
+            "the name has letters of other scripts, which can look like those of another name",
+        );
+    }
+    if connect.host.address().is_some() {
+        sheet.warn("it is an address without a name, so nothing tells whose it is");
     }
     sheet.asked
 }

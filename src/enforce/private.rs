@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use crate::digest::Digest;
 use crate::disk;
-use crate::grant::Network;
+use crate::grant::{Network, proxy_variables};
 
 /// Private folders of one sandbox.
 #[derive(Debug)]
@@ -74,6 +74,9 @@ impl Private {
         .into();
         let npm = self.npm_cache(home, network);
         variables.insert("npm_config_cache".to_owned(), text(npm));
+        if network == Network::Hosts {
+            variables.extend(proxy_variables());
+        }
         if network == Network::None {
             variables.insert("npm_config_offline".to_owned(), "true".to_owned());
             variables.insert("npm_config_logs_max".to_owned(), "0".to_owned());

@@ -63,46 +63,58 @@ fn block_text(block: &mut Json) -> Option<&mut String> {
     }
 }
 
-fn say_cut(result: &mut Json, cut: usize, text_max: usize) {
-    let note = format!(
-        "[Creance cut {cut} characters: a result may bring {text_max}. If the tool can page or \
-         take a smaller range, ask for the rest that way.]"
-    );
+/// Adds a text of ours to a result; an empty one is none.
+pub(super) fn add_note(result: &mut Json, note: &str) {
+    if note.is_empty() {
+        return;
+    }
     let block = Json::object([
         ("type", Json::String("text".to_owned())),
-        ("text", Json::String(note)),
+        ("text", Json::String(note.to_owned())),
     ]);
     if let Some(Json::Array(blocks)) = result.as_object_mut().and_then(|r| r.get_mut("content")) {
         blocks.push(block);
     }
 }
 
+fn say_cut(result: &mut Json, cut: usize, text_max: usize) {
+    let note = format!(
+        "[Creance cut {cut} characters: a result may bring {text_max}. If the tool can page or \
+         take a smaller range, ask for the rest that way.]"
+    );
+    add_note(result, &note);
+}
+
 /// Cleans every string a model may read, at any depth, keys too. The type of a value never changes.
 pub(crate) fn clean_strings(value: &mut Json) {
-    each_string(value, &mut |text| {
-        if let Cow::Owned(cleaned) = clean::text(text) {
-            *text = cleaned;
-        }
-    });
+    each_string(value, &mut |text| changed(clean::text(text)));
 }
 
 /// The same with every known secret masked: errors, which nobody asked to hold one.
 pub(crate) fn clean_and_mask_strings(value: &mut Json) {
-    each_string(value, &mut |text| {
-        if let Cow::Owned(masked) = clean::mask(text) {
-            *text = masked;
-        }
-        if let Cow::Owned(cleaned) = clean::text(text) {
-            *text = cleaned;
-        }
+    each_string(value, &mut |text| match clean::mask(text) {
+        Cow::Owned(masked) => Some(clean::text(&masked).into_owned()),
+        Cow::Borrowed(text) => changed(clean::text(text)),
     });
 }
 
-fn each_string(value: &mut Json, change: &mut impl FnMut(&mut String)) {
+/// The text when it is another one now.
+fn changed(text: Cow<'_, str>) -> Option<String> {
+    match text {
+        Cow::Owned(text) => Some(text),
+        Cow::Borrowed(_) => None,
+    }
+}
+
+fn each_string(value: &mut Json, change: &mut impl FnMut(&str) -> Option<String>) {
     match value {
         // Images and audio: nothing in this alphabet is ever changed.
         Json::String(text) if text.bytes().all(is_base64) => {}
-        Json::String(text) => change(text),
+        Json::String(text) => {
+            if let Some(new) = change(text) {
+                *text = new;
+            }
+        }
         Json::Array(items) => items.iter_mut().for_each(|item| each_string(item, change)),
         Json::Object(members) => {
             each_key(members, change);
@@ -120,18 +132,13 @@ fn is_base64(byte: u8) -> bool {
 
 /// Changes keys, where any is to be changed. One that becomes another member's is marked, so that
 /// no value is lost.
-fn each_key(members: &mut Object, change: &mut impl FnMut(&mut String)) {
-    let mut changed = |key: &str| {
-        let mut new = key.to_owned();
-        change(&mut new);
-        new
-    };
-    if members.iter().all(|(key, _)| changed(key) == key) {
+fn each_key(members: &mut Object, change: &mut impl FnMut(&str) -> Option<String>) {
+    if members.iter().all(|(key, _)| change(key).is_none()) {
         return;
     }
     let mut renamed = Object::default();
     for (key, value) in std::mem::take(members) {
-        let mut key = changed(&key);
+        let mut key = change(&key).unwrap_or(key);
         while renamed.get(&key).is_some() {
             key.push('_');
         }
@@ -160,6 +167,20 @@ pub(crate) fn text_of(result: &Json) -> String {
         })
         .collect();
     texts.join("\n")
+}
+
+/// How long the text of a result is, in bytes.
+pub(crate) fn text_len(result: &Json) -> usize {
+    let blocks = result.get("content").and_then(Json::as_array);
+    let text = |block: &Json| match block.get("type").and_then(Json::as_str) {
+        Some("text") => block.get("text").and_then(Json::as_str).map(str::len),
+        _ => None,
+    };
+    // All but plain text is told in a few words, which are counted as they are told.
+    match blocks.map(|blocks| blocks.iter().map(text).collect::<Option<Vec<usize>>>()) {
+        Some(Some(lengths)) => lengths.iter().sum::<usize>() + lengths.len().saturating_sub(1),
+        _ => text_of(result).len(),
+    }
 }
 
 /// Whether a result says that the tool failed.
@@ -198,6 +219,21 @@ mod tests {
             "{\"content\":[{\"type\":\"image\",\"data\":\"AAAA\",\"mimeType\":\"image/png\"},{\"type\":\"hologram\"}]}",
             "{\"content\":[{\"type\":\"image\",\"data\":\"AAAA\",\"mimeType\":\"image/png\"},{\"type\":\"hologram\"}]}",
         );
+    }
+
+    #[test]
+    fn the_length_of_a_text_is_told_without_the_text() {
+        for result in [
+            "{}",
+            "{\"content\":[]}",
+            "{\"content\":[{\"type\":\"text\",\"text\":\"añb\"}]}",
+            "{\"content\":[{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"text\",\"text\":\"\"}]}",
+            "{\"content\":[{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"image\"},{\"type\":\"text\"}]}",
+            "{\"content\":[{\"text\":\"a\"}]}",
+        ] {
+            let json = json::read(result.as_bytes()).unwrap().json;
+            assert_eq!(text_len(&json), text_of(&json).len(), "{result}");
+        }
     }
 
     #[test]

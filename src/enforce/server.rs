@@ -15,6 +15,7 @@ use crate::sandbox::{Confined, Exit};
 use crate::transport::Upstream;
 
 use super::private::Private;
+use super::reach::{Outlet, RefusedHost};
 use super::tool::Tool;
 
 /// The tools of a server, as reviewed.
@@ -43,6 +44,8 @@ pub(crate) struct Server {
     pub(super) confined: Arc<Mutex<Option<Confined>>>,
     pub(super) calls: RwLock<BTreeMap<String, Arc<AtomicU64>>>,
     pub(super) started: u64,
+    /// The way out of its sandbox, where hosts are decided one by one.
+    pub(crate) outlet: Option<Arc<Outlet>>,
     pub(super) bases: Vec<PathBuf>,
     /// Held so that the temporary folder goes with the server.
     pub(super) _private: Private,
@@ -124,14 +127,33 @@ impl Server {
     /// Ends the server: closes its input, waits, then kills the whole tree.
     pub(crate) async fn shutdown(&self) -> Option<Exit> {
         self.upstream.close_input();
-        let mut confined = self.confined.lock().await.take()?;
-        Some(confined.shutdown().await)
+        self.end().await
     }
 
     /// Waits for the end of a server whose output has closed.
     pub(crate) async fn ended(&self) -> Option<Exit> {
+        self.end().await
+    }
+
+    /// Ends the process, then its connections, so that their last bytes are on record.
+    async fn end(&self) -> Option<Exit> {
         let mut confined = self.confined.lock().await.take()?;
-        Some(confined.shutdown().await)
+        let exit = confined.shutdown().await;
+        if let Some(outlet) = &self.outlet {
+            outlet.close().await;
+        }
+        Some(exit)
+    }
+
+    /// How many connections were refused to it so far.
+    pub(super) fn refusals(&self) -> u64 {
+        self.outlet.as_ref().map_or(0, |outlet| outlet.mark())
+    }
+
+    /// The hosts that were refused to it after a mark.
+    pub(crate) fn refused_since(&self, mark: u64) -> Vec<RefusedHost> {
+        let outlet = self.outlet.as_ref();
+        outlet.map_or_else(Vec::new, |outlet| outlet.refused_since(mark))
     }
 
     /// The folders against which it may mean a relative path.

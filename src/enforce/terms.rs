@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config;
 use crate::grant::{Environment, Grant, Limit, Limits, Network, guarded};
-use crate::request::{EnvFacts, NetworkWish, Wish};
+use crate::request::{EnvFacts, HostRule, NetworkWish, Wish};
 
 use super::line::Ground;
 use super::private::Private;
@@ -19,6 +19,8 @@ pub(crate) struct Wanted {
     /// `None`: no Unix sockets; else those that it makes itself and these.
     pub(crate) sockets: Option<Vec<PathBuf>>,
     pub(crate) network: Network,
+    /// Hosts that are asked for at the start.
+    pub(crate) hosts: Vec<HostRule>,
     pub(crate) env: Environment,
     pub(crate) env_facts: Vec<EnvFacts>,
     pub(crate) limits: BTreeMap<Limit, u64>,
@@ -84,6 +86,10 @@ fn wishes(
     wishes.extend(sockets.iter().map(|path| Wish::Socket(facts(path))));
     if wanted.network == Network::Whole {
         wishes.push(Wish::Network(NetworkWish::Whole));
+    }
+    if wanted.network == Network::Hosts {
+        let hosts = wanted.hosts.iter().map(|host| Wish::Network(host.wish()));
+        wishes.extend(hosts);
     }
     wishes.extend(wanted.env_facts.iter().cloned().map(Wish::Env));
     wishes
@@ -175,6 +181,11 @@ fn environment(ground: &Ground, wanted: &Wanted, private: &Private) -> Environme
     let mut env = config::run_environment(&ground.environment);
     for (name, value) in private.variables(ground.home.as_deref(), wanted.network) {
         env.insert(name, value);
+    }
+    let is_repository = |root: &PathBuf| root.join(".git").symlink_metadata().is_ok();
+    if !ground.project.as_ref().is_some_and(is_repository) {
+        // The guard of an absent repository is an empty `.git`, which go takes for a broken one.
+        env.insert("GOFLAGS".to_owned(), "-buildvcs=false".to_owned());
     }
     env.extend(
         wanted

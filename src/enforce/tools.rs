@@ -125,7 +125,7 @@ pub(crate) async fn take(
     let asked = action.clone();
     let decision = line
         .point
-        .decide(line.asking(agent, &run), action, move || {
+        .decide(line.asking(agent, &run), action, move |_| {
             asks();
             present::tools(&asked, &views)
         })

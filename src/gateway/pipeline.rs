@@ -61,7 +61,9 @@ pub(super) async fn call(
             CallError::Inexact.to_string(),
         )),
         Err(CallError::Denied(denial)) => Ok(failure(&denial.for_model())),
-        Err(CallError::Upstream(UpstreamError::Rpc(error))) => Err(clean_error(&error)),
+        Err(CallError::Upstream(UpstreamError::Rpc(error), unreached)) => {
+            Err(clean_error(&error, &unreached))
+        }
         Err(error) => Ok(failure(&no_result(&entry, &error))),
     }
 }
@@ -73,7 +75,7 @@ fn no_result(entry: &Entry, error: &CallError) -> String {
         clean::line(&entry.member.id().to_string(), 120),
         clean::text(&clean::mask(&error.to_string()))
     );
-    if let CallError::Upstream(UpstreamError::Closed(_)) = error {
+    if let CallError::Upstream(UpstreamError::Closed(_), _) = error {
         let tail = entry.server.upstream.stderr_tail();
         let tail = clean::mask(&tail);
         let tail = clean::text(&tail);
@@ -181,10 +183,15 @@ pub(super) fn failure(text: &str) -> Json {
     ])
 }
 
-/// A server's error with its own code, its text cleaned.
-fn clean_error(error: &RpcError) -> RpcError {
+/// A server's error with its own code, its text cleaned, and what it was not let out to.
+fn clean_error(error: &RpcError, unreached: &str) -> RpcError {
     let message = clean::mask(error.message());
-    let cleaned = RpcError::new(error.code(), clean::text(&message).into_owned());
+    let mut message = clean::text(&message).into_owned();
+    if !unreached.is_empty() {
+        message.push('\n');
+        message.push_str(unreached);
+    }
+    let cleaned = RpcError::new(error.code(), message);
     match error.data() {
         Some(data) => {
             let mut data = data.clone();

@@ -114,6 +114,14 @@ fn describe(gateway: &Gateway, member: &Member) -> Vec<String> {
                 format!("  {} is listed as {name} ({why})", clean::line(tool, 120))
             }),
     );
+    lines.extend(server.refused_since(0).iter().map(|refused| {
+        let why = clean::line(&clean::mask(&refused.why), 400);
+        let times = match refused.times {
+            1 => String::new(),
+            times => format!(" ({times} times)"),
+        };
+        format!("  not let out to {}{times}: {why}", refused.target)
+    }));
     if member.stray() > 0 {
         lines.push(format!(
             "  {} lines of its output were no messages and were set aside",

@@ -8,7 +8,8 @@ use tokio::sync::{Notify, watch};
 
 use crate::audit::EventKind;
 use crate::clean;
-use crate::enforce::launch::{self, Phase, StartError};
+use crate::enforce::StartError;
+use crate::enforce::launch::{self, Phase};
 use crate::enforce::{Server, hints};
 use crate::protocol::rpc::Notification;
 use crate::transport::{ServerTools, UpstreamEvent, UpstreamEvents};

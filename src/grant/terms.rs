@@ -56,6 +56,9 @@ pub enum Network {
     /// None: only an own loopback interface.
     #[default]
     None,
+    /// Hosts, decided one by one: the only way out is a proxy outside of the sandbox, which puts each
+    /// connection to policy.
+    Hosts,
     /// The whole network of the machine.
     Whole,
 }

@@ -1,54 +1,39 @@
 //! Judging: the weakest human answer under which every query of an action is allowed.
 //! Dry run, explain and the real run all come through here.
 
-use std::collections::BTreeSet;
-
-use cedar_policy::{
-    AuthorizationError, Authorizer, Decision, Effect, PolicyId, PolicySet as Cedar, Request,
-    Response,
-};
+use cedar_policy::Effect;
+use cedar_policy_core::ast::{Request, SlotEnv, Value};
+use cedar_policy_core::authorizer::AuthorizationError;
+use cedar_policy_core::evaluator::Evaluator;
+use cedar_policy_core::extensions::Extensions;
 
 use crate::grant::Confinement;
 use crate::request::{Act, Answer, Because, Layer, Query, Role};
 
 use super::facts::{self, FactError, Judged, Mentioned};
+use super::index::Rule;
 use super::set::{PolicySet, Store};
 use super::verdict::{PolicyOutcome, Verdict, VerdictPart, engine};
 
-/// One evaluation of all policies that can apply, put together from disjoint sets.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Evaluation {
-    permits: BTreeSet<PolicyId>,
-    forbids: BTreeSet<PolicyId>,
-    errors: Vec<(PolicyId, String)>,
+/// One evaluation of all policies that can apply; each list by id.
+#[derive(Debug, Default)]
+pub(super) struct Evaluation<'a> {
+    pub(super) permits: Vec<&'a Rule>,
+    pub(super) forbids: Vec<&'a Rule>,
+    pub(super) errors: Vec<(&'a Rule, String)>,
 }
 
-impl Evaluation {
-    fn add(&mut self, response: &Response) {
-        let reasons = response.diagnostics().reason().cloned();
-        match response.decision() {
-            Decision::Allow => self.permits.extend(reasons),
-            Decision::Deny => self.forbids.extend(reasons),
-        }
-        for error in response.diagnostics().errors() {
-            let AuthorizationError::PolicyEvaluationError(error) = error;
-            let id = error.policy_id().clone();
-            self.errors.push((id, error.to_string()));
-        }
-    }
-
-    fn allows(&self) -> bool {
+impl Evaluation<'_> {
+    pub(super) fn allows(&self) -> bool {
         self.forbids.is_empty() && !self.permits.is_empty()
     }
 }
 
 /// Judges one query under several answers.
 pub(super) struct Judge<'a> {
-    store: &'a Store,
     judged: &'a Judged,
-    /// The disjoint sets that hold every policy in question.
-    pub(super) sets: Vec<&'a Cedar>,
-    authorizer: Authorizer,
+    /// Every policy in question, by id.
+    pub(super) rules: Vec<&'a Rule>,
 }
 
 /// What ends judging at once: a forbid that could not be evaluated, facts that do not fit.
@@ -56,54 +41,53 @@ struct Refused(Vec<Because>);
 
 impl<'a> Judge<'a> {
     pub(super) fn new(store: &'a Store, judged: &'a Judged) -> Self {
-        let sets = store
-            .index
-            .sets(&judged.env, &judged.resource, &judged.entities);
-        Self {
-            store,
-            judged,
-            sets,
-            authorizer: Authorizer::new(),
-        }
+        let Judged {
+            env,
+            resource,
+            entities,
+            ..
+        } = judged;
+        let rules = store.index.rules(env, resource, entities);
+        Self { judged, rules }
     }
 
-    fn evaluate(&self, request: Result<Request, FactError>) -> Result<Evaluation, Refused> {
-        let request = request.map_err(|error| Refused(vec![engine(error.to_string())]))?;
+    /// Which policies hold.
+    pub(super) fn evaluation(&self, request: Request) -> Evaluation<'a> {
+        let evaluator = Evaluator::new(request, &self.judged.entities, Extensions::all_available());
+        let slots = SlotEnv::new();
+        let yes = Value::from(true);
         let mut evaluation = Evaluation::default();
-        for set in &self.sets {
-            let response = self
-                .authorizer
-                .is_authorized(&request, set, &self.judged.entities);
-            evaluation.add(&response);
+        for rule in &self.rules {
+            let policy = &rule.loaded.policy;
+            match evaluator.interpret(&rule.condition, &slots) {
+                // Scope and conditions are joined by `&&`: what is not true is false.
+                Ok(value) if value != yes => {}
+                Ok(_) if policy.effect() == Effect::Permit => evaluation.permits.push(rule),
+                Ok(_) => evaluation.forbids.push(rule),
+                Err(error) => {
+                    let id = policy.id().clone().into();
+                    let error = AuthorizationError::PolicyEvaluationError { id, error };
+                    evaluation.errors.push((rule, error.to_string()));
+                }
+            }
         }
-        // Cedar skips a policy that errors. For a permit that is safe; for a forbid it is not.
-        let failed: Vec<Because> = evaluation
-            .errors
-            .iter()
-            .filter_map(|(id, error)| match self.store.policies.get(id) {
-                Some(loaded) if loaded.policy.effect() == Effect::Permit => None,
-                Some(loaded) => Some(loaded.failed(error)),
-                None => Some(engine(format!("{id}: {error}"))),
-            })
+        evaluation
+    }
+
+    fn evaluate(&self, request: Result<Request, FactError>) -> Result<Evaluation<'a>, Refused> {
+        let request = request.map_err(|error| Refused(vec![engine(error.to_string())]))?;
+        let evaluation = self.evaluation(request);
+        // A policy that errors does not hold. For a permit that is safe; for a forbid it is not.
+        let failed = evaluation.errors.iter();
+        let failed: Vec<Because> = failed
+            .filter(|(rule, _)| rule.loaded.policy.effect() == Effect::Forbid)
+            .map(|(rule, error)| rule.loaded.failed(error))
             .collect();
         if failed.is_empty() {
             Ok(evaluation)
         } else {
             Err(Refused(failed))
         }
-    }
-
-    fn because(&self, ids: &BTreeSet<PolicyId>, role: Role) -> Vec<Because> {
-        ids.iter()
-            .filter_map(|id| self.store.policies.get(id))
-            .map(|loaded| loaded.because(role))
-            .collect()
-    }
-
-    /// Forbids that no answer can lift, among those that are satisfied.
-    fn firm(&self, forbids: &BTreeSet<PolicyId>) -> BTreeSet<PolicyId> {
-        let heeds = |id: &PolicyId| self.store.policies.get(id).is_some_and(|l| l.heeds_answers);
-        forbids.iter().filter(|id| !heeds(id)).cloned().collect()
     }
 
     /// The outcome of one query. What ends judging at once denies.
@@ -115,12 +99,13 @@ impl<'a> Judge<'a> {
     fn judge(&self, query: &Query<'_>, held: Answer) -> Result<Ruling, Refused> {
         let now = self.evaluate(self.judged.request(held))?;
         if now.allows() {
-            let because = self.because(&now.permits, Role::Permits);
-            return Ok((PolicyOutcome::Allow, because));
+            return Ok((PolicyOutcome::Allow, because(&now.permits, Role::Permits)));
         }
-        let firm = self.firm(&now.forbids);
+        // Forbids that no answer can lift.
+        let firm = now.forbids.iter().filter(|rule| !rule.loaded.heeds_answers);
+        let firm: Vec<&Rule> = firm.copied().collect();
         if !firm.is_empty() {
-            return Ok((PolicyOutcome::Deny, self.because(&firm, Role::Forbids)));
+            return Ok((PolicyOutcome::Deny, because(&firm, Role::Forbids)));
         }
         let mut last = now.forbids.clone();
         for answer in Answer::LADDER {
@@ -129,18 +114,22 @@ impl<'a> Judge<'a> {
             }
             let then = self.evaluate(self.judged.again(answer))?;
             if then.allows() {
-                let mut because = self.because(&now.forbids, Role::RequiresAnswer);
-                because.extend(self.because(&then.permits, Role::PermitsOnceAnswered));
-                return Ok((PolicyOutcome::Ask(answer), because));
+                let mut reasons = because(&now.forbids, Role::RequiresAnswer);
+                reasons.extend(because(&then.permits, Role::PermitsOnceAnswered));
+                return Ok((PolicyOutcome::Ask(answer), reasons));
             }
             last = then.forbids;
         }
-        let mut because = self.because(&last, Role::Forbids);
-        if because.is_empty() {
-            because.push(no_permit(query));
+        let mut reasons = because(&last, Role::Forbids);
+        if reasons.is_empty() {
+            reasons.push(no_permit(query));
         }
-        Ok((PolicyOutcome::Deny, because))
+        Ok((PolicyOutcome::Deny, reasons))
     }
+}
+
+fn because(rules: &[&Rule], role: Role) -> Vec<Because> {
+    rules.iter().map(|rule| rule.loaded.because(role)).collect()
 }
 
 /// An outcome and its reasons.
@@ -187,7 +176,7 @@ impl PolicySet {
 
     /// A query in Cedar's form, with what this set's policies may look at.
     pub(super) fn judged(&self, query: &Query<'_>) -> Result<Judged, FactError> {
-        facts::judged(query, Mentioned::Only(self.0.index.folders()))
+        facts::judged(query, Mentioned::Only(self.0.index.looks()))
     }
 
     /// The forbid that denies this action to this principal on this resource whatever the context,
@@ -200,9 +189,8 @@ impl PolicySet {
         evaluation
             .forbids
             .iter()
-            .filter_map(|id| self.0.policies.get(id))
-            .find(|loaded| !loaded.heeds_context)
-            .map(|loaded| loaded.because(Role::Forbids))
+            .find(|rule| !rule.loaded.heeds_context)
+            .map(|rule| rule.loaded.because(Role::Forbids))
     }
 }
 

@@ -103,15 +103,13 @@ impl PolicySet {
         let mut found: Vec<ExplainedPolicy> = self
             .0
             .index
-            .sets(
+            .rules(
                 &probe.judged.env,
                 &probe.judged.resource,
                 &probe.judged.entities,
             )
             .into_iter()
-            .flat_map(Cedar::policies)
-            .filter_map(|policy| self.0.policies.get(policy.id()))
-            .filter_map(|loaded| probe.policy(loaded))
+            .filter_map(|rule| probe.policy(&rule.loaded))
             .collect();
         found.sort_by_key(|one| (one.satisfied == Truth::No, one.policy.id.clone()));
         found
@@ -122,13 +120,19 @@ impl PolicySet {
 struct Probe {
     judged: Judged,
     request: Request,
+    entities: Entities,
 }
 
 impl Probe {
     fn new(set: &PolicySet, query: &Query<'_>, held: Answer) -> Option<Self> {
         let judged = set.judged(query).ok()?;
-        let request = judged.request(held).ok()?;
-        Some(Self { judged, request })
+        let request = judged.request(held).ok()?.into();
+        let entities = judged.entities.clone().into();
+        Some(Self {
+            judged,
+            request,
+            entities,
+        })
     }
 
     /// A policy in scope with its clauses; `None` when its scope does not fit.
@@ -178,7 +182,7 @@ impl Probe {
     }
 
     fn value(&self, policy: &Policy) -> Truth {
-        evaluate(&self.request, policy, &self.judged.entities)
+        evaluate(&self.request, policy, &self.entities)
     }
 }
 

@@ -1,86 +1,196 @@
 //! Which policies can apply to a request: by principal type, action and resource type, and by the
 //! entity that the scope names as resource. Everything else need not be evaluated.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use cedar_policy::{
-    Entities, EntityUid, Policy, PolicySet, RequestEnv, ResourceConstraint, Schema,
+    ActionConstraint, EntityTypeName, EntityUid, Policy, PrincipalConstraint, RequestEnv,
+    ResourceConstraint, Schema,
 };
+use cedar_policy_core::ast::{EntityUID, Expr};
+use cedar_policy_core::entities::{Dereference, Entities};
 
-use super::vocabulary::TYPES;
+use super::facts::{Env, Looks};
+use super::load::Loaded;
 
 /// The policies of one set, by where they can apply.
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    slices: HashMap<RequestEnv, Slice>,
-    folders: HashSet<EntityUid>,
+    /// By id.
+    rules: Vec<Rule>,
+    slices: HashMap<Env, Slice>,
+    looks: Looks,
 }
 
-/// The policies of one request environment.
+/// One policy, ready to be evaluated.
+#[derive(Clone, Debug)]
+pub(super) struct Rule {
+    pub(super) loaded: Arc<Loaded>,
+    /// Scope and conditions as one expression.
+    pub(super) condition: Expr,
+}
+
+/// The policies of one request environment, by their places among the rules.
 #[derive(Debug, Default)]
 struct Slice {
     /// Those that name no resource.
-    open: PolicySet,
+    open: Vec<usize>,
     /// Those whose scope says `resource == X` or `resource in X`.
-    by_resource: HashMap<EntityUid, PolicySet>,
+    by_resource: HashMap<EntityUID, Vec<usize>>,
 }
 
 impl Index {
-    pub(super) fn new(policies: &PolicySet, schema: &Schema) -> Result<Self, String> {
-        let mut slices: HashMap<RequestEnv, Slice> = HashMap::new();
-        let mut folders = HashSet::new();
-        for policy in policies.policies() {
-            let literals = policy.entity_literals().into_iter();
-            folders.extend(literals.filter(|entity| *entity.type_name() == TYPES.path));
-            let named = named_resource(policy);
-            for env in policy.get_valid_request_envs(schema) {
-                let slice = slices.entry(env).or_default();
-                let set = match &named {
-                    None => &mut slice.open,
-                    Some(entity) => slice.by_resource.entry(entity.clone()).or_default(),
-                };
-                set.add(policy.clone()).map_err(|error| error.to_string())?;
+    /// The policies have ids of their own.
+    pub(super) fn new(policies: &[Arc<Loaded>], schema: &Schema) -> Result<Self, String> {
+        let actions = schema
+            .action_entities()
+            .map_err(|error| error.to_string())?;
+        let env = |env: RequestEnv| {
+            let above = actions.ancestors(env.action()).into_iter().flatten();
+            let actions = above.chain([env.action()]).cloned().collect();
+            Declared {
+                key: key(&env),
+                principal: env.principal().clone(),
+                resource: env.resource().clone(),
+                actions,
+            }
+        };
+        let envs: Vec<Declared> = schema.request_envs().map(env).collect();
+        let mut index = Self::default();
+        let mut sorted = policies.to_vec();
+        sorted.sort_by(|one, other| one.policy.id().cmp(other.policy.id()));
+        for loaded in sorted {
+            index.add(loaded, &envs);
+        }
+        Ok(index)
+    }
+
+    fn add(&mut self, loaded: Arc<Loaded>, envs: &[Declared]) {
+        let place = self.rules.len();
+        let policy = &loaded.policy;
+        let scope = Scope::of(policy);
+        let named = scope.named_resource();
+        for env in envs.iter().filter(|env| env.fits(&scope)) {
+            let slice = self.slices.entry(env.key.clone()).or_default();
+            match &named {
+                None => slice.open.push(place),
+                Some(entity) => {
+                    let of = slice.by_resource.entry(entity.clone()).or_default();
+                    of.push(place);
+                }
             }
         }
-        Ok(Self { slices, folders })
+        let condition = policy.as_ref().condition();
+        let conditions = policy.as_ref().non_scope_constraints();
+        self.looks.add(&condition, conditions);
+        self.rules.push(Rule { loaded, condition });
     }
 
-    /// Every path that any policy names, in its scope or in a condition.
-    pub(super) fn folders(&self) -> &HashSet<EntityUid> {
-        &self.folders
+    /// What any policy looks at.
+    pub(super) fn looks(&self) -> &Looks {
+        &self.looks
     }
 
-    /// The disjoint sets that together hold every policy that can be satisfied by a request about
-    /// this resource: `resource in X` needs X to be the resource or one of its ancestors.
-    pub(super) fn sets<'a>(
-        &'a self,
-        env: &RequestEnv,
-        resource: &EntityUid,
-        entities: &'a Entities,
-    ) -> Vec<&'a PolicySet> {
+    /// Every policy, by id.
+    #[cfg(test)]
+    pub(super) fn all(&self) -> Vec<&Rule> {
+        self.rules.iter().collect()
+    }
+
+    /// Every policy that can be satisfied by a request about this resource, by id: `resource in X`
+    /// needs X to be the resource or one of its ancestors.
+    pub(super) fn rules(&self, env: &Env, resource: &EntityUID, entities: &Entities) -> Vec<&Rule> {
         let Some(slice) = self.slices.get(env) else {
             return Vec::new();
         };
-        let mut sets = vec![&slice.open];
-        if slice.by_resource.is_empty() {
-            return sets;
+        let mut places = slice.open.clone();
+        if !slice.by_resource.is_empty() {
+            let mut add = |entity: &EntityUID| {
+                places.extend(slice.by_resource.get(entity).into_iter().flatten());
+            };
+            add(resource);
+            if let Dereference::Data(entity) = entities.entity(resource) {
+                entity
+                    .ancestors()
+                    .filter(|above| *above != resource)
+                    .for_each(add);
+            }
+            places.sort_unstable();
         }
-        sets.extend(slice.by_resource.get(resource));
-        let ancestors = entities.ancestors(resource).into_iter().flatten();
-        sets.extend(
-            ancestors
-                .filter(|ancestor| *ancestor != resource)
-                .filter_map(|ancestor| slice.by_resource.get(ancestor)),
-        );
-        sets
+        places
+            .into_iter()
+            .filter_map(|place| self.rules.get(place))
+            .collect()
     }
 }
 
-fn named_resource(policy: &Policy) -> Option<EntityUid> {
-    match policy.resource_constraint() {
-        ResourceConstraint::Any | ResourceConstraint::Is(_) => None,
-        ResourceConstraint::In(entity)
-        | ResourceConstraint::Eq(entity)
-        | ResourceConstraint::IsIn(_, entity) => Some(entity),
+fn key(env: &RequestEnv) -> Env {
+    Env {
+        principal: env.principal().as_ref().clone(),
+        action: env.action().clone().into(),
+        resource: env.resource().as_ref().clone(),
+    }
+}
+
+/// An environment that the schema declares.
+struct Declared {
+    key: Env,
+    principal: EntityTypeName,
+    resource: EntityTypeName,
+    /// The action and the groups that it is in.
+    actions: Vec<EntityUid>,
+}
+
+impl Declared {
+    /// Whether the scope of a policy can fit here, as far as it says so by itself. One that fits here
+    /// too often is evaluated and does not hold.
+    fn fits(&self, scope: &Scope) -> bool {
+        let action = match &scope.action {
+            ActionConstraint::Any => true,
+            ActionConstraint::Eq(action) => self.key.action == *action.as_ref(),
+            ActionConstraint::In(groups) => groups.iter().any(|it| self.actions.contains(it)),
+        };
+        let principal = match &scope.principal {
+            PrincipalConstraint::Any | PrincipalConstraint::In(_) => true,
+            PrincipalConstraint::Eq(name) => *name.type_name() == self.principal,
+            PrincipalConstraint::Is(kind) | PrincipalConstraint::IsIn(kind, _) => {
+                *kind == self.principal
+            }
+        };
+        let resource = match &scope.resource {
+            ResourceConstraint::Any | ResourceConstraint::In(_) => true,
+            ResourceConstraint::Eq(name) => *name.type_name() == self.resource,
+            ResourceConstraint::Is(kind) | ResourceConstraint::IsIn(kind, _) => {
+                *kind == self.resource
+            }
+        };
+        action && principal && resource
+    }
+}
+
+/// What the head of a policy says.
+struct Scope {
+    principal: PrincipalConstraint,
+    action: ActionConstraint,
+    resource: ResourceConstraint,
+}
+
+impl Scope {
+    fn of(policy: &Policy) -> Self {
+        Self {
+            principal: policy.principal_constraint(),
+            action: policy.action_constraint(),
+            resource: policy.resource_constraint(),
+        }
+    }
+
+    fn named_resource(&self) -> Option<EntityUID> {
+        match &self.resource {
+            ResourceConstraint::Any | ResourceConstraint::Is(_) => None,
+            ResourceConstraint::In(entity)
+            | ResourceConstraint::Eq(entity)
+            | ResourceConstraint::IsIn(_, entity) => Some(entity.as_ref().clone()),
+        }
     }
 }

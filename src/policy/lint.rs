@@ -4,7 +4,7 @@
 use cedar_policy::Effect;
 use serde_json::Value;
 
-use crate::request::HostName;
+use crate::address::HostName;
 
 use super::polarity::conditions;
 

@@ -1,13 +1,15 @@
 //! From policy texts to a checked set: parse, ids, layer rules, polarity, lints, strict validation.
 //! One fatal problem anywhere and there is no set.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use cedar_policy::ffi::DetailedError;
 use cedar_policy::{
     ActionConstraint, Effect, EntityUid, Policy, PolicyId, PolicySet, ValidationMode, Validator,
 };
+use cedar_policy_core::ast::PolicyID;
+use cedar_policy_core::parser::parse_policyset_to_ests_and_pset;
 use serde_json::Value;
 
 use crate::request::Layer;
@@ -87,17 +89,25 @@ impl Loader {
         }
         let mut policies: Vec<&Policy> = parsed.policies().collect();
         policies.sort_by_key(|policy| position(policy));
+        let mut forms = json_forms(text);
         let mut from = 0;
         for policy in policies {
             let written = policy.to_string();
             let start = find(text, &written, from);
             from = start + written.len();
-            self.policy(source, &stem, policy, lines.place(start));
+            let form = forms.remove(policy.id().as_ref());
+            self.policy(source, &stem, (policy, form), lines.place(start));
         }
     }
 
-    fn policy(&mut self, source: &PolicySource, stem: &str, policy: &Policy, place: Place) {
-        let local = policy.annotation("id").unwrap_or_default();
+    fn policy(
+        &mut self,
+        source: &PolicySource,
+        stem: &str,
+        (policy, form): (&Policy, Option<Value>),
+        place: Place,
+    ) {
+        let local = annotation(policy, "id").unwrap_or_default();
         if !is_plain(local) {
             let problem = PolicyProblem::of_file(source, "a policy has no @id, or one with other characters than letters, digits, `-`, `_` and `.`")
                 .hint("write `@id(\"short-name\")` above it")
@@ -120,9 +130,9 @@ impl Loader {
                 .hint("put the permit into your own policy folder if you agree with it");
             return self.problems.push(problem);
         }
-        let json = match policy.to_json() {
-            Ok(json) => json,
-            Err(error) => return self.problems.push(fatal(one_line(&error.to_string()))),
+        let Some(json) = form else {
+            let problem = fatal("it has no form that can be checked".to_owned());
+            return self.problems.push(problem);
         };
         let found = problems_of(policy, &json).into_iter().map(|finding| {
             let problem = fatal(finding.message).hint(finding.hint);
@@ -139,7 +149,7 @@ impl Loader {
             layer: source.layer,
             file: source.file.clone(),
             line: place.line,
-            reason: one_line(policy.annotation("reason").unwrap_or_default()),
+            reason: one_line(annotation(policy, "reason").unwrap_or_default()),
             heeds_answers: bodies().any(polarity::mentions_flags),
             heeds_context: bodies().any(polarity::mentions_context),
         });
@@ -176,6 +186,22 @@ impl Loader {
     }
 }
 
+/// The policies of a text in Cedar's JSON form. All at once: Cedar makes a parser of its own for each
+/// text, which is most of the work for a short one.
+fn json_forms(text: &str) -> HashMap<PolicyID, Value> {
+    let forms = parse_policyset_to_ests_and_pset(text).map(|(forms, _)| forms);
+    let forms = forms.into_iter().flatten();
+    let json = |(id, form)| Some((id, serde_json::to_value(form).ok()?));
+    forms.filter_map(json).collect()
+}
+
+/// What stands behind `@key`; Cedar's own way parses the key each time.
+fn annotation<'a>(policy: &'a Policy, key: &str) -> Option<&'a str> {
+    let mut all = policy.as_ref().annotations();
+    let found = all.find(|(name, _)| name.as_ref() == key);
+    found.map(|(_, annotation)| annotation.as_ref())
+}
+
 fn problems_of(policy: &Policy, json: &Value) -> Vec<lint::Finding> {
     let mut found = lint::findings(policy.effect(), json);
     let mut fatal = |message: String, hint: &'static str| {
@@ -196,7 +222,7 @@ fn problems_of(policy: &Policy, json: &Value) -> Vec<lint::Finding> {
             "write `action in` the group",
         );
     }
-    if policy.annotation("reason").is_none_or(str::is_empty) {
+    if annotation(policy, "reason").is_none_or(str::is_empty) {
         found.push(lint::Finding {
             fatal: false,
             message: "no @reason: people will see the id only".to_owned(),

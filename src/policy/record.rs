@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use crate::grant::{Confinement, Guarantee};
 use crate::request::{
-    Act, CallTool, GetPrompt, Query, ReadResource, ReviewTools, RunCommand, StartServer, Wish,
+    Act, CallTool, Confinee, ConnectHost, GetPrompt, Query, ReadResource, ReviewTools, RunCommand,
+    StartServer, Wish,
 };
 
 use super::facts::{action_name, named_resource, principal_name};
@@ -28,6 +29,7 @@ fn of_act(act: &Act<'_>) -> Value {
         Act::StartServer(start) => of_start(start),
         Act::ReviewTools(review) => of_tools(review),
         Act::Wish(wish) => of_wish(wish),
+        Act::Connect(connect) => of_connect(connect),
         Act::CallTool(call) => of_call(call),
         Act::ReadResource(read) => of_resource(read),
         Act::GetPrompt(get) => of_prompt(get),
@@ -103,6 +105,22 @@ fn of_tools(review: &ReviewTools) -> Value {
 
 fn of_wish(wish: &Wish) -> Value {
     json!(wish)
+}
+
+fn of_connect(connect: &ConnectHost) -> Value {
+    let confinee = match &connect.confinee {
+        Confinee::Server(server) => json!({ "server": server }),
+        Confinee::Command {
+            program,
+            fingerprint,
+        } => json!({ "program": program, "fingerprint": fingerprint }),
+    };
+    json!({
+        "confinee": confinee,
+        "host": connect.host,
+        "port": connect.port,
+        "listed": connect.listed,
+    })
 }
 
 fn of_call(call: &CallTool) -> Value {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-use cedar_policy::{Effect, PolicyId, PolicySet as Cedar};
+use cedar_policy::{Effect, PolicyId};
 use serde::Serialize;
 
 use crate::digest::{Digest, DigestBuilder};
@@ -53,7 +53,7 @@ pub struct PolicySet(pub(super) Arc<Store>);
 
 /// What a set holds.
 pub(super) struct Store {
-    pub(super) policies: HashMap<PolicyId, Loaded>,
+    pub(super) policies: HashMap<PolicyId, Arc<Loaded>>,
     /// The ids in the order of loading.
     order: Vec<PolicyId>,
     pub(super) index: Index,
@@ -75,7 +75,8 @@ fn builtin_sources() -> [PolicySource; 2] {
 )]
 static BUILTIN: LazyLock<PolicySet> = LazyLock::new(|| {
     let (policies, _) = load(&builtin_sources()).expect("the built-in policies are valid");
-    PolicySet::new(policies).expect("the built-in policies have ids of their own")
+    PolicySet::new(policies.into_iter().map(Arc::new).collect())
+        .expect("the built-in policies have ids of their own")
 });
 
 #[expect(
@@ -85,7 +86,8 @@ static BUILTIN: LazyLock<PolicySet> = LazyLock::new(|| {
 static RAILS: LazyLock<PolicySet> = LazyLock::new(|| {
     let [rails, _] = builtin_sources();
     let (policies, _) = load(&[rails]).expect("the guard rails are valid");
-    PolicySet::new(policies).expect("the guard rails have ids of their own")
+    PolicySet::new(policies.into_iter().map(Arc::new).collect())
+        .expect("the guard rails have ids of their own")
 });
 
 impl PolicySet {
@@ -122,7 +124,8 @@ impl PolicySet {
         let (loaded, warnings) = load(sources)?;
         let store = &builtin.0;
         let base = store.order.iter().filter_map(|id| store.policies.get(id));
-        let policies: Vec<Loaded> = base.cloned().chain(loaded).collect();
+        let loaded = loaded.into_iter().map(Arc::new);
+        let policies: Vec<Arc<Loaded>> = base.cloned().chain(loaded).collect();
         match Self::new(policies) {
             Ok(set) => Ok((set, warnings)),
             Err(message) => Err(sources
@@ -133,16 +136,19 @@ impl PolicySet {
         }
     }
 
-    pub(super) fn new(policies: Vec<Loaded>) -> Result<Self, String> {
-        let all = policies.iter().map(|loaded| loaded.policy.clone());
-        let whole = Cedar::from_policies(all).map_err(|error| error.to_string())?;
-        let index = Index::new(&whole, &SCHEMA)?;
+    pub(super) fn new(policies: Vec<Arc<Loaded>>) -> Result<Self, String> {
         let order: Vec<PolicyId> = policies.iter().map(|l| l.policy.id().clone()).collect();
+        let mut by_id = HashMap::with_capacity(order.len());
+        for (id, loaded) in order.iter().zip(&policies) {
+            if by_id.insert(id.clone(), Arc::clone(loaded)).is_some() {
+                return Err(format!("two policies have the id {id}"));
+            }
+        }
         Ok(Self(Arc::new(Store {
             digest: digest(&policies),
-            policies: order.iter().cloned().zip(policies).collect(),
+            index: Index::new(&policies, &SCHEMA)?,
+            policies: by_id,
             order,
-            index,
         })))
     }
 
@@ -156,12 +162,12 @@ impl PolicySet {
     #[must_use]
     pub fn list(&self) -> Vec<PolicyInfo> {
         let loaded = self.0.order.iter().filter_map(|id| self.0.policies.get(id));
-        loaded.map(Loaded::info).collect()
+        loaded.map(|loaded| loaded.info()).collect()
     }
 }
 
 /// Order of files does not matter, names and texts do.
-fn digest(policies: &[Loaded]) -> Digest {
+fn digest(policies: &[Arc<Loaded>]) -> Digest {
     let mut parts: Vec<(String, String)> = policies
         .iter()
         .map(|loaded| (loaded.policy.id().to_string(), loaded.policy.to_string()))

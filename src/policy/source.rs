@@ -108,13 +108,7 @@ pub(super) struct Place {
 pub(super) fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let line = words.join(" ");
-    line.replace(
-        |c: char| {
-            c.is_control()
-                || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-        },
-        "\u{fffd}",
-    )
+    line.replace(crate::clean::steers, "\u{fffd}")
 }
 
 /// Where the lines of a text begin.

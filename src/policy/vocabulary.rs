@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use cedar_policy::{EntityId, EntityTypeName, EntityUid, Schema};
+use cedar_policy::{EntityTypeName, EntityUid, Schema};
+use cedar_policy_core::ast::{Eid, EntityType, EntityUID};
 
 /// The schema as people read and write it.
 #[cfg(test)]
@@ -22,11 +23,21 @@ macro_rules! types {
     ($($field:ident: $name:literal,)*) => {
         /// The names of the entity types.
         pub(super) struct Types {
-            $(pub(super) $field: EntityTypeName,)*
+            $(pub(super) $field: EntityType,)*
         }
 
-        pub(super) static TYPES: LazyLock<Types> = LazyLock::new(|| Types {
-            $($field: $name.parse().expect("a type name of the schema"),)*
+        pub(super) static TYPES: LazyLock<Types> = LazyLock::new(|| {
+            // Found and not parsed: Cedar makes a parser of its own for each name.
+            let declared = SCHEMA.entity_types().chain(SCHEMA.actions().map(EntityUid::type_name));
+            let declared: Vec<&EntityTypeName> = declared.collect();
+            let kind = |name: &str| -> EntityType {
+                let mut declared = declared.iter();
+                let found = declared.find(|kind| kind.basename() == name);
+                found.expect("a type name of the schema").as_ref().clone()
+            };
+            Types {
+                $($field: kind($name),)*
+            }
         });
     };
 }
@@ -63,6 +74,6 @@ types! {
 }
 
 /// An entity's name.
-pub(super) fn uid(kind: &EntityTypeName, id: &str) -> EntityUid {
-    EntityUid::from_type_name_and_id(kind.clone(), EntityId::new(id))
+pub(super) fn uid(kind: &EntityType, id: &str) -> EntityUID {
+    EntityUID::from_components(kind.clone(), Eid::new(id), None)
 }

@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
 
+use super::answer::Answer;
 use super::call::{CallTool, GetPrompt, ReadResource};
+use super::connect::ConnectHost;
 use super::principal::{Agent, Principal, Project};
 use super::program::RunCommand;
 use super::start::{ReviewTools, StartServer, Wish};
@@ -47,6 +49,8 @@ pub enum Act<'a> {
     ReviewTools(&'a ReviewTools),
     /// `sandbox.read`, `sandbox.write`, `sandbox.network`, `sandbox.env`, `sandbox.socket`
     Wish(&'a Wish),
+    /// `sandbox.network`, while it runs
+    Connect(&'a ConnectHost),
     /// `tool.call`
     CallTool(&'a CallTool),
     /// `resource.read`
@@ -127,6 +131,11 @@ pub trait Action: sealed::Sealed + Clone + std::fmt::Debug + Send + Sync + 'stat
 
     /// The keys under which an answer may be kept, from the narrowest scope to the widest.
     fn keys(&self, agent: &Agent) -> Vec<Key>;
+
+    /// The answer that was given to something that this is a part of: nobody is asked for it again.
+    fn covered(&self) -> Answer {
+        Answer::None
+    }
 }
 
 mod sealed {
@@ -134,6 +143,7 @@ mod sealed {
     pub trait Sealed {}
     impl Sealed for super::StartServer {}
     impl Sealed for super::ReviewTools {}
+    impl Sealed for super::ConnectHost {}
     impl Sealed for super::CallTool {}
     impl Sealed for super::ReadResource {}
     impl Sealed for super::GetPrompt {}

@@ -1,12 +1,15 @@
 //! Starting a server: its definition, its grants one by one, and later its tool list.
 
+use std::fmt;
+use std::net::IpAddr;
+
 use serde::{Deserialize, Serialize};
 
+use crate::address::HostName;
 use crate::digest::Digest;
 use crate::grant::{Confinement, Grant, Launch};
 
 use super::act::{Act, Action, Holding, Key, Query, Run};
-use super::host::HostName;
 use super::path::PathFacts;
 use super::principal::{Agent, Principal, ServerFacts};
 use super::program::{ProgramFacts, Risk, RunnerKind};
@@ -33,6 +36,35 @@ pub enum NetworkWish {
         /// The port.
         port: u16,
     },
+    /// One host and port, with any protocol.
+    Raw {
+        /// The canonical host.
+        host: HostName,
+        /// The port.
+        port: u16,
+    },
+    /// Every host below a domain, and one port of each.
+    Below {
+        /// The canonical domain.
+        domain: HostName,
+        /// The port.
+        port: u16,
+    },
+}
+
+impl fmt::Display for NetworkWish {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named = |host: &HostName| match host.address() {
+            Some(IpAddr::V6(address)) => format!("[{address}]"),
+            _ => host.to_string(),
+        };
+        match self {
+            Self::Whole => f.write_str("*"),
+            Self::Host { host, port } => write!(f, "{}:{port}", named(host)),
+            Self::Raw { host, port } => write!(f, "tcp://{}:{port}", named(host)),
+            Self::Below { domain, port } => write!(f, "*.{domain}:{port}"),
+        }
+    }
 }
 
 /// One grant that a process asks for beyond an empty sandbox; each is one Cedar request.

@@ -93,6 +93,7 @@ fn take(line: &Line, policies: Policies) -> News {
         &json!({ "from": from, "to": to }),
     );
     line.point.replace_store(policies.store);
+    line.outlets.cut();
     tracing::info!("the policies changed: those of the files are in force now");
     News::Replaced
 }

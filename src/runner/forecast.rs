@@ -8,10 +8,11 @@ use serde_json::Value;
 use crate::audit::{AuditError, AuditSink, Event, Receipt};
 use crate::digest::Digest;
 use crate::enforce::{Line, arguments, call, prepare};
+use crate::grant::Network;
 use crate::policy::{Explanation, PolicyOutcome, VerdictPart};
 use crate::request::{
-    Action, Agent, Answer, Because, CallTool, DenyAll, Pin, PinKind, StartServer, ToolClaims,
-    ToolFacts, Trigger,
+    Action, Agent, Answer, Because, CallTool, Confinee, ConnectHost, DenyAll, HostRule, Pin,
+    PinKind, StartServer, ToolClaims, ToolFacts, Trigger,
 };
 
 use super::error::{Error, ErrorKind};
@@ -86,6 +87,21 @@ impl Workspace {
         self.forecast(&line, agent, &action, notes)
     }
 
+    /// What would be decided about a connection of a configured server to a host (`api.example.com`, or
+    /// with its port).
+    ///
+    /// # Errors
+    /// As [`Workspace::forecast_start`]; also when the text names no host.
+    pub fn forecast_connect(
+        &self,
+        (server, host): (&str, &str),
+        agent: &Agent,
+    ) -> Result<Forecast, Error> {
+        let line = self.dry_line()?;
+        let (action, notes) = self.connect_action(&line, (server, host), agent)?;
+        self.forecast(&line, agent, &action, notes)
+    }
+
     /// The same as [`Workspace::forecast_start`], policy by policy and clause by clause.
     ///
     /// # Errors
@@ -109,6 +125,50 @@ impl Workspace {
         let line = self.dry_line()?;
         let (action, _) = self.call_action(&line, tool, arguments)?;
         self.explain(&line, agent, &action)
+    }
+
+    /// The same as [`Workspace::forecast_connect`], policy by policy and clause by clause.
+    ///
+    /// # Errors
+    /// As [`Workspace::forecast_connect`].
+    pub fn explain_connect(&self, host: (&str, &str), agent: &Agent) -> Result<Explanation, Error> {
+        let line = self.dry_line()?;
+        let (action, _) = self.connect_action(&line, host, agent)?;
+        self.explain(&line, agent, &action)
+    }
+
+    fn connect_action(
+        &self,
+        line: &Line,
+        (server, text): (&str, &str),
+        agent: &Agent,
+    ) -> Result<(ConnectHost, Vec<String>), Error> {
+        let rule = text.parse::<HostRule>().ok();
+        let Some((host, port)) = rule.and_then(|rule| rule.target()) else {
+            return Err(Error::new(
+                ErrorKind::Usage,
+                "a host is `api.example.com`, or with its port `api.example.com:8443`",
+            ));
+        };
+        let definition = self.definition(server)?;
+        let start = prepare::prepare(line, definition)?.action;
+        let run = line.run();
+        let (_, held) = line.point.weigh(line.asking(agent, &run), &start)?;
+        let listed = definition.hosts.iter().any(|rule| rule.covers(&host, port));
+        let mut notes = vec!["the addresses of a name are judged when it is looked up".to_owned()];
+        if definition.network != Network::Hosts {
+            notes.push(
+                "its entry asks for no hosts, so it has no proxy to connect through".to_owned(),
+            );
+        }
+        let action = ConnectHost {
+            confinee: Confinee::Server(Box::new(start.server)),
+            host,
+            port,
+            listed,
+            covered: if listed { held } else { Answer::None },
+        };
+        Ok((action, notes))
     }
 
     fn start_action(&self, line: &Line, server: &str) -> Result<(StartServer, Vec<String>), Error> {

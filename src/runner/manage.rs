@@ -9,10 +9,11 @@ use serde_json::json;
 
 use crate::audit::EventKind;
 use crate::clean;
+use crate::config::ServerDefinition;
 use crate::disk::settings::{self, Files};
 use crate::enforce::prepare;
 use crate::grant::Network;
-use crate::request::{Approver, PinKind, Source, Trigger};
+use crate::request::{Approver, HostRule, PinKind, Source, Trigger};
 
 use super::error::{Error, ErrorKind};
 use super::session::Session;
@@ -27,7 +28,7 @@ pub struct ServerReport {
     pub origin: String,
     /// Its command line; values of variables are not part of it.
     pub command: String,
-    /// `none` or `whole`.
+    /// `none`, `whole`, or the hosts that it asks for.
     pub network: String,
     /// Whether it is switched on.
     pub enabled: bool,
@@ -68,11 +69,7 @@ impl Workspace {
                 origin: definition.origin.to_string(),
                 command: clean::mask(&clean::line(&words.collect::<Vec<_>>().join(" "), 1_000))
                     .into_owned(),
-                network: match definition.network {
-                    Network::None => "none",
-                    Network::Whole => "whole",
-                }
-                .to_owned(),
+                network: network(definition),
                 enabled: definition.enabled,
                 state,
                 unpinned,
@@ -92,7 +89,7 @@ impl Workspace {
         name: &str,
         command: &[String],
         env: &BTreeMap<String, String>,
-        network: Network,
+        (network, hosts): (Network, &[HostRule]),
     ) -> Result<(String, Option<String>), Error> {
         let Some((program, args)) = command.split_first() else {
             return Err(Error::new(ErrorKind::Usage, "a server needs a command"));
@@ -107,6 +104,8 @@ impl Workspace {
             }
             if network == Network::Whole {
                 members.insert("network".to_owned(), json!(true));
+            } else if !hosts.is_empty() {
+                members.insert("network".to_owned(), json!(hosts));
             }
         }
         let file = self.user_file();
@@ -181,6 +180,15 @@ impl Workspace {
         let line = Arc::new(self.line(approver, trigger)?);
         self.follow_policies(&line, |_| ());
         Ok(Session::new(line, self.cli_agent()))
+    }
+}
+
+fn network(definition: &ServerDefinition) -> String {
+    let hosts: Vec<String> = definition.hosts.iter().map(ToString::to_string).collect();
+    match definition.network {
+        Network::None => "none".to_owned(),
+        Network::Hosts => hosts.join(", "),
+        Network::Whole => "whole".to_owned(),
     }
 }
 

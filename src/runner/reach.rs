@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::clean;
 use crate::enforce::{Ground, command, prepare};
-use crate::grant::{Confinement, Grant, Network, guarded};
+use crate::grant::{Confinement, Grant, guarded};
 use crate::request::Wish;
 use crate::sandbox;
 
@@ -96,9 +96,6 @@ impl Workspace {
             ..Reach::default()
         };
         wishes.iter().for_each(|wish| reach.add(wish));
-        if grant.network == Network::Whole {
-            reach.network = vec!["*".to_owned()];
-        }
         let secrets = secrets(&self.ground, grant);
         match sandbox::reach(&self.machine(), cwd, (grant, &secrets)) {
             Ok(reached) => {
@@ -123,7 +120,7 @@ impl Reach {
             Wish::Write(path) => self.write.push(text(&path.text)),
             Wish::Env(variable) => self.variables.push(text(&variable.name)),
             Wish::Socket(path) => self.sockets.push(text(&path.text)),
-            Wish::Network(_) => {}
+            Wish::Network(network) => self.network.push(network.to_string()),
         }
     }
 

@@ -7,8 +7,7 @@ use serde_json::Value;
 
 use crate::decision::{Decision, Permit};
 use crate::digest::Digest;
-use crate::enforce::launch::{self, StartError};
-use crate::enforce::{Line, call, command, present};
+use crate::enforce::{Line, StartError, call, command, launch, present};
 use crate::policy::PolicySet;
 use crate::request::{
     Action, Agent, Asked, CallTool, Pin, ServerFacts, ServerId, Source, ToolClaims, ToolFacts,
@@ -134,9 +133,10 @@ impl Session {
     }
 
     /// Puts other policies in force for this session and what it started. A permit that they would
-    /// not give is void.
+    /// not give is void; a connection out of a sandbox that they would not allow ends.
     pub fn replace_policies(&self, policies: PolicySet) {
         self.line.point.replace_store(policies);
+        self.line.outlets.cut();
     }
 
     /// Decides an action without carrying it out: for programs that act themselves. What the person
@@ -150,7 +150,7 @@ impl Session {
         Ok(self
             .line
             .point
-            .decide(asking, action, move || asked)
+            .decide(asking, action, move |_| asked)
             .await?)
     }
 }
@@ -162,9 +162,10 @@ impl From<StartError> for Error {
             StartError::Denied(denial) => denial.into(),
             StartError::Decision(error) => error.into(),
             StartError::Program(_) | StartError::Path(_) => Self::new(ErrorKind::Usage, text),
-            StartError::Plan(_) | StartError::Spawn(_) | StartError::Changed(_) => {
-                Self::new(ErrorKind::Sandbox, text)
-            }
+            StartError::Plan(_)
+            | StartError::Spawn(_)
+            | StartError::Proxy(_)
+            | StartError::Changed(_) => Self::new(ErrorKind::Sandbox, text),
             StartError::Handshake { .. } => Self::new(ErrorKind::Server, text),
         }
     }
@@ -177,7 +178,7 @@ impl From<call::CallError> for Error {
             call::CallError::Denied(denial) => denial.into(),
             call::CallError::Decision(error) => error.into(),
             call::CallError::Inexact => Self::new(ErrorKind::Usage, text),
-            call::CallError::Upstream(_) => Self::new(ErrorKind::Server, text),
+            call::CallError::Upstream(..) => Self::new(ErrorKind::Server, text),
             call::CallError::Unrecorded(_) => Self::new(ErrorKind::Audit, text),
         }
     }

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::config::{Origin, ServerDefinition, Text};
+use crate::config::{self, Origin, ServerDefinition, Text};
 use crate::enforce::command::Command;
 use crate::grant::{Limit, LimitHit, Network};
-use crate::request::{ServerId, Source};
+use crate::request::{HostRule, ServerId, Source};
 
 /// A local MCP server to start.
 ///
@@ -27,6 +27,17 @@ impl ServerSpec {
         Self {
             definition: ServerDefinition::new(id, origin, Text::plain(program)),
         }
+    }
+
+    /// The same with the name of what is really started: of the package behind `npx`, `uvx`, `pnpm dlx`
+    /// and the like (with its scope and without its version), else of its module, script or program.
+    #[must_use]
+    pub fn of_command(program: impl Into<String>, args: Vec<String>) -> Self {
+        let program = program.into();
+        let name = config::command_name(&program, &args);
+        let mut spec = Self::stdio(name, program);
+        spec.definition.args = args.into_iter().map(Text::plain).collect();
+        spec
     }
 
     /// Its name.
@@ -89,6 +100,17 @@ impl ServerSpec {
     #[must_use]
     pub fn limit(mut self, limit: Limit, value: u64) -> Self {
         self.definition.limits.insert(limit, value);
+        self
+    }
+
+    /// A host that it asks for, beside none or others: each connection is then decided. Has no effect
+    /// beside the whole network.
+    #[must_use]
+    pub fn host(mut self, host: HostRule) -> Self {
+        if self.definition.network == Network::None {
+            self.definition.network = Network::Hosts;
+        }
+        self.definition.hosts.push(host);
         self
     }
 
@@ -155,6 +177,17 @@ impl CommandSpec {
     #[must_use]
     pub fn network(mut self, network: Network) -> Self {
         self.command.network = network;
+        self
+    }
+
+    /// A host that it asks for, beside none or others: each connection is then decided. Has no effect
+    /// beside the whole network.
+    #[must_use]
+    pub fn host(mut self, host: HostRule) -> Self {
+        if self.command.network == Network::None {
+            self.command.network = Network::Hosts;
+        }
+        self.command.hosts.push(host);
         self
     }
 

@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::audit::AuditSink;
+use crate::audit::{AuditError, AuditSink};
 use crate::clean;
 use crate::config::{AuditSync, ServerDefinition, Settings};
 use crate::decision::DecisionPoint;
 use crate::disk::settings::{self, Configuration};
-use crate::disk::{self, AuditLog, Durability, FileLedger, Folders, PolicyFolder, Surroundings};
-use crate::enforce::{Ground, Line};
+use crate::disk::{
+    self, AuditLog, Durability, FileLedger, Folders, PolicyFolder, Rotation, Surroundings,
+};
+use crate::enforce::{Ground, Line, Outlets};
 use crate::policy::PolicySet;
 use crate::request::{Agent, Approver, Ledger, Places, Trigger};
 use crate::sandbox::Machine;
@@ -124,6 +126,23 @@ impl Workspace {
         &self.policies
     }
 
+    /// The policies that would be in force with those of another folder in place of the user's.
+    ///
+    /// # Errors
+    /// When there is no such folder.
+    pub fn policies_with(&self, folder: impl AsRef<Path>) -> Result<Policies, Error> {
+        let folder = folder.as_ref();
+        if !folder.is_dir() {
+            let what = format!("no policy folder `{}`", folder.display());
+            return Err(Error::new(ErrorKind::Policy, what));
+        }
+        let folders = self.followed.folders.iter().map(|kept| match kept {
+            PolicyFolder::User(_) => PolicyFolder::User(folder.to_owned()),
+            other => other.clone(),
+        });
+        Ok(Policies::read(&folders.collect::<Vec<_>>()))
+    }
+
     /// What is wrong with configuration files, each with file, line, field and the way out.
     #[must_use]
     pub fn problems(&self) -> &[String] {
@@ -178,12 +197,7 @@ impl Workspace {
         approver: Arc<dyn Approver>,
         trigger: Trigger,
     ) -> Result<Line, Error> {
-        let audit = AuditLog::file(self.audit_log())
-            .map_err(|e| Error::caused(ErrorKind::Audit, e.to_string(), e))?
-            .with_durability(match self.settings.audit_sync() {
-                AuditSync::Grouped => Durability::Grouped,
-                AuditSync::Always => Durability::Always,
-            });
+        let audit = self.open_audit_log()?;
         let ledger = self.ledger()?;
         self.line_of(
             self.policies.store.clone(),
@@ -191,6 +205,34 @@ impl Workspace {
             (approver, ledger),
             trigger,
         )
+    }
+
+    /// The audit log, as the settings want it.
+    fn open_audit_log(&self) -> Result<AuditLog, Error> {
+        let failed = |e: AuditError| Error::caused(ErrorKind::Audit, e.to_string(), e);
+        let settings = &self.settings.audit;
+        let days = |days: Option<u64>| {
+            let days = days.and_then(|days| i64::try_from(days).ok());
+            days.map(|days| days.saturating_mul(24 * 3600 * 1000))
+        };
+        let standard = Rotation::default();
+        let log = AuditLog::file(self.audit_log())
+            .map_err(failed)?
+            .with_durability(match self.settings.audit_sync() {
+                AuditSync::Grouped => Durability::Grouped,
+                AuditSync::Always => Durability::Always,
+            })
+            .with_rotation(Rotation {
+                max_bytes: (settings.max_mib)
+                    .map_or(standard.max_bytes, |mib| mib.saturating_mul(1024 * 1024)),
+                max_age_ms: days(settings.max_days),
+                keep_files: settings.keep_files.and_then(|n| usize::try_from(n).ok()),
+                keep_ms: days(settings.keep_days),
+            });
+        match &settings.checkpoints {
+            Some(file) => log.with_checkpoints(file).map_err(failed),
+            None => Ok(log),
+        }
     }
 
     pub(super) fn ledger(&self) -> Result<Arc<dyn Ledger>, Error> {
@@ -209,16 +251,19 @@ impl Workspace {
         let run_id = disk::random_id()
             .map_err(|e| Error::caused(ErrorKind::Io, format!("no random numbers: {e}"), e))?;
         Ok(Line {
-            point: DecisionPoint::new(
-                policies,
-                audit,
-                ledger,
-                approver,
-                (disk::clock, disk::random_id, run_id),
-            )
-            .keeping_for(Duration::from_secs(
-                self.settings.keep_days() * 24 * 60 * 60,
-            )),
+            point: Arc::new(
+                DecisionPoint::new(
+                    policies,
+                    audit,
+                    ledger,
+                    approver,
+                    (disk::clock, disk::random_id, run_id),
+                )
+                .keeping_for(Duration::from_secs(
+                    self.settings.keep_days() * 24 * 60 * 60,
+                )),
+            ),
+            outlets: Outlets::default(),
             machine: self.machine(),
             ground: self.ground.clone(),
             trigger,

@@ -84,27 +84,23 @@ impl Failure {
             fix: way_out(stage, errno, facts),
         }
     }
-
-    /// A failure without a step of its own.
-    pub(crate) fn plain(error: impl fmt::Display) -> Self {
-        Self {
-            stage: "start".to_owned(),
-            error: error.to_string(),
-            errno: None,
-            fix: None,
-        }
-    }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.stage, self.error)?;
+        if self.stage != START {
+            write!(f, "{}: ", self.stage)?;
+        }
+        f.write_str(&self.error)?;
         if let Some(fix) = &self.fix {
             write!(f, ": {fix}")?;
         }
         Ok(())
     }
 }
+
+/// The stage of a failure without a step of its own.
+pub(crate) const START: &str = "start";
 
 const EPERM: i32 = 1;
 const EACCES: i32 = 13;
@@ -218,74 +214,76 @@ fn apparmor(facts: &MachineFacts) -> String {
 mod tests {
     use super::*;
 
-    #[test]
-    fn advice() {
-        let plain = MachineFacts {
+    fn plain() -> MachineFacts {
+        MachineFacts {
             program: "/usr/bin/creance".into(),
             ..MachineFacts::default()
+        }
+    }
+
+    fn check(stage: &str, errno: i32, facts: &MachineFacts, want: &str) {
+        let failure = Failure::of(stage, "what", Some(errno), facts);
+        let text = failure.to_string();
+        assert!(text.starts_with(&format!("{stage}: what")), "{text}");
+        assert!(text.contains(want), "`{want}` is not in: {text}");
+    }
+
+    #[test]
+    fn advice() {
+        let plain = plain();
+        let with = |change: fn(&mut MachineFacts)| {
+            let mut facts = plain.clone();
+            change(&mut facts);
+            facts
         };
-        let ubuntu = MachineFacts {
-            apparmor_restricts: Some(true),
-            ..plain.clone()
-        };
-        let debian = MachineFacts {
-            unprivileged_namespaces: Some(false),
-            ..plain.clone()
-        };
-        let docker = MachineFacts {
-            container: Some("docker".to_owned()),
-            ..plain.clone()
-        };
-        let pod = MachineFacts {
-            container: Some("kubernetes".to_owned()),
-            ..plain.clone()
-        };
-        let none = MachineFacts {
-            max_user_namespaces: Some(0),
-            ..plain.clone()
-        };
-        let wsl = MachineFacts {
-            wsl: Some(1),
-            ..plain.clone()
-        };
-        let check = |stage, errno, facts: &MachineFacts, want: &str| {
-            let failure = Failure::of(stage, "what", Some(errno), facts);
-            let text = failure.to_string();
-            assert!(text.starts_with(&format!("{stage}: what")), "{text}");
-            assert!(text.contains(want) && !text.contains("  "), "{text}");
-        };
+        let none = with(|facts| facts.max_user_namespaces = Some(0));
         check(
             "user-namespace",
             ENOSPC,
             &none,
-            "user.max_user_namespaces` above 0 (it is 0)",
+            "namespaces` above 0 (it is 0)",
         );
-        check(
-            "user-namespace",
-            EPERM,
-            &ubuntu,
-            "profile creance /usr/bin/creance",
-        );
-        // Ubuntu lets the namespace come about and takes its rights away.
-        check("user-map", EPERM, &ubuntu, "apparmor_parser -r");
-        check("loopback", EPERM, &ubuntu, "apparmor_parser -r");
-        check("mounts", EACCES, &ubuntu, "apparmor_parser -r");
+        let debian = with(|facts| facts.unprivileged_namespaces = Some(false));
         check(
             "user-namespace",
             EPERM,
             &debian,
             "kernel.unprivileged_userns_clone=1",
         );
+        let wsl = with(|facts| facts.wsl = Some(1));
+        check("user-namespace", EINVAL, &wsl, "WSL 1");
+        check("user-namespace", EPERM, &plain, "SELinux");
+        check("user-namespace", EINVAL, &plain, "CONFIG_USER_NS");
+        check("landlock", 0, &plain, "lsm=");
+        check("seccomp", ENOSYS, &plain, "CONFIG_SECCOMP_FILTER");
+        assert_eq!(Failure::of("exec", "x", Some(EACCES), &plain).fix, None);
+    }
+
+    /// Ubuntu lets the namespace come about and takes its rights away.
+    #[test]
+    fn advice_where_apparmor_restricts() {
+        let mut ubuntu = plain();
+        ubuntu.apparmor_restricts = Some(true);
+        check(
+            "user-namespace",
+            EPERM,
+            &ubuntu,
+            "profile creance /usr/bin/creance",
+        );
+        for stage in ["user-map", "loopback", "mounts"] {
+            check(stage, EACCES, &ubuntu, "apparmor_parser -r");
+        }
+    }
+
+    #[test]
+    fn advice_in_containers() {
+        let mut docker = plain();
+        docker.container = Some("docker".to_owned());
         check("user-namespace", EPERM, &docker, "this docker container");
         check("user-map", EPERM, &docker, "--cap-add SETFCAP");
         check("view", EPERM, &docker, "apparmor=unconfined");
         check("proc", EPERM, &docker, "systempaths=unconfined");
-        check("proc", EPERM, &pod, "procMount: Unmasked");
-        check("user-namespace", EPERM, &plain, "SELinux");
-        check("user-namespace", EINVAL, &plain, "CONFIG_USER_NS");
-        check("user-namespace", EINVAL, &wsl, "WSL 1");
-        check("landlock", 0, &plain, "lsm=");
-        check("seccomp", ENOSYS, &plain, "CONFIG_SECCOMP_FILTER");
-        assert_eq!(Failure::of("exec", "x", Some(EACCES), &plain).fix, None);
+        docker.container = Some("kubernetes".to_owned());
+        check("proc", EPERM, &docker, "procMount: Unmasked");
     }
 }

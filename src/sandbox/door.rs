@@ -58,6 +58,11 @@ async fn start_with(
 }
 
 impl Running {
+    /// Where the process connects to reach a host, when hosts are decided one by one.
+    pub fn listener(&mut self) -> Option<std::net::TcpListener> {
+        self.process.listener.take()
+    }
+
     /// The process id of the helper.
     #[must_use]
     pub fn pid(&self) -> u32 {

@@ -66,11 +66,14 @@ pub(super) type Tried = (Backend, Option<Failure>);
 /// What became of each backend.
 pub(super) fn tried(effort: Effort) -> Vec<Tried> {
     let mut backends = Vec::new();
-    for backend in Backend::ALL {
-        if backend == Backend::None {
-            continue;
-        }
-        let failure = apply::try_backend(backend).err();
+    let here = std::env::consts::OS;
+    let all = Backend::ALL.into_iter();
+    for backend in all.filter(|backend| backend.system() == here) {
+        let failed = apply::try_backend(backend).err();
+        let failure = failed.map(|failed| {
+            let facts = apply::facts();
+            Failure::of(&failed.stage, &failed.error, failed.errno, &facts)
+        });
         let works = failure.is_none();
         backends.push((backend, failure));
         if works && effort == Effort::FirstThatWorks {

@@ -4,8 +4,10 @@
 mod advice;
 mod apply;
 mod doctor;
+// Public to the crate for `enforce`, which decides what the proxy asks.
 #[doc(hidden)]
 pub(crate) mod door;
+pub(crate) mod egress;
 mod escape;
 mod exit;
 mod machine;

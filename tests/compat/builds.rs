@@ -24,7 +24,7 @@ fn go_builds_offline() {
     check(&[Line::new(
         "go",
         &[GO],
-        "export CGO_ENABLED=0 GOFLAGS=-mod=mod GOTOOLCHAIN=local && go mod init demo
+        "export CGO_ENABLED=0 GOTOOLCHAIN=local && go mod init demo
          printf 'package main\\nfunc main() { println(seven()) }\\nfunc seven() int { return 7 }\\n' > main.go
          printf 'package main\\nimport \"testing\"\\nfunc TestIt(t *testing.T) { if seven() != 7 { t.Fail() } }\\n' > main_test.go
          go build -o demo . && ./demo && go test ./...",

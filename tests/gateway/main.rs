@@ -20,6 +20,8 @@ mod clients;
 mod commands;
 mod decisions;
 mod demo;
+#[cfg(target_os = "linux")]
+mod doctor;
 #[cfg(unix)]
 mod hostile;
 #[cfg(unix)]

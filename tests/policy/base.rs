@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use creance::{
-    Act, Agent, Answer, ArgPath, CallTool, Confinement, Digest, EnvFacts, Environment, GetPrompt,
-    Grant, Guarantee, Launch, Layer, Level, Network, PathFacts, Pin, Places, PolicyOutcome,
-    PolicySet, PolicySource, Principal, ProgramFacts, Project, Query, ReadResource, ReviewTools,
-    Run, RunCommand, RunnerKind, ServerFacts, ServerId, Source, StartServer, ToolClaims, ToolFacts,
-    Transport, Trigger, Wish,
+    Act, Agent, Answer, ArgPath, CallTool, Confinee, Confinement, ConnectHost, Digest, EnvFacts,
+    Environment, GetPrompt, Grant, Guarantee, Launch, Layer, Level, Network, PathFacts, Pin,
+    Places, PolicyOutcome, PolicySet, PolicySource, Principal, ProgramFacts, Project, Query,
+    ReadResource, ReviewTools, Run, RunCommand, RunnerKind, ServerFacts, ServerId, Source,
+    StartServer, ToolClaims, ToolFacts, Transport, Trigger, Wish,
 };
 use serde_json::json;
 
@@ -26,6 +26,7 @@ pub(crate) enum Owned {
     Start(Box<StartServer>),
     Tools(ReviewTools),
     Wish(Wish),
+    Connect(ConnectHost),
     Call(CallTool),
     Read(ReadResource),
     Prompt(GetPrompt),
@@ -52,6 +53,7 @@ impl Asking {
             Owned::Start(start) => Act::StartServer(start),
             Owned::Tools(review) => Act::ReviewTools(review),
             Owned::Wish(wish) => Act::Wish(wish),
+            Owned::Connect(connect) => Act::Connect(connect),
             Owned::Call(call) => Act::CallTool(call),
             Owned::Read(read) => Act::ReadResource(read),
             Owned::Prompt(get) => Act::GetPrompt(get),
@@ -108,10 +110,22 @@ impl Asking {
             Owned::Call(call) => &mut call.tool.server,
             Owned::Read(read) => &mut read.server,
             Owned::Prompt(get) => &mut get.server,
-            Owned::Wish(_) => self.by.as_mut().expect("a server asks"),
+            Owned::Wish(_) | Owned::Connect(_) => self.by.as_mut().expect("a server asks"),
             Owned::Exec(_) => panic!("a command has no server"),
         }
     }
+}
+
+/// A running server connects to a host that was not asked for at its start.
+pub(crate) fn connect(host: &str) -> Asking {
+    Asking::new(Owned::Connect(ConnectHost {
+        confinee: Confinee::Server(Box::new(server())),
+        host: host.parse().unwrap(),
+        port: 443,
+        listed: false,
+        covered: Answer::None,
+    }))
+    .by(server())
 }
 
 pub(crate) fn run() -> Run {

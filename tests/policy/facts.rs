@@ -8,8 +8,8 @@ use creance::{
 };
 
 use crate::base::{
-    Asking, Owned, arg_path, call, env, exec, lost_path, path, prompt, resource, start, tools,
-    user, weakened, wish,
+    Asking, Owned, arg_path, call, connect, env, exec, lost_path, path, prompt, resource, start,
+    tools, user, weakened, wish,
 };
 
 /// A fact of the schema, a condition on it, and two requests that differ in that fact.
@@ -162,6 +162,7 @@ fn starts() -> Vec<Flip> {
         on("server.start.env_names", r#"context.env_names.contains("X")"#, |a| { a.start().grant.env.0.insert("X".into(), "1".into()); }),
         on("server.start.secret_names", r#"context.secret_names.contains("TOKEN")"#, |a| a.start().secret_names.push("TOKEN".into())),
         on("server.start.network", r#"context.network == Network::"whole""#, |a| a.start().grant.network = Network::Whole),
+        on("server.start.network (hosts)", r#"context.network == Network::"hosts""#, |a| a.start().grant.network = Network::Hosts),
         on("server.start.reads_outside_project", "context.reads_outside_project", |a| a.start().wishes.push(Wish::Read(path("/srv/x")))),
         on("server.start.writes_outside_project", "context.writes_outside_project", |a| a.start().wishes.push(Wish::Write(path("/srv/x")))),
         on("server.start.wants_sockets", "context.wants_sockets", |a| a.start().wishes.push(Wish::Socket(path("/run/x")))),
@@ -234,6 +235,7 @@ fn wishes() -> Vec<Flip> {
         flip("EnvVar.name", "sandbox.env", r#"resource.name == "X""#, env("LANG"), |a| *a = env("X")),
         flip("EnvVar.looks_secret", "sandbox.env", "resource.looks_secret", env("LANG"), |a| { a.act = Owned::Wish(Wish::Env(EnvFacts { name: "LANG".into(), looks_secret: true, })); }),
         flip("sandbox.network.port", "sandbox.network", "context.port == 80", network("a.b", 443), |a| *a = network("a.b", 80)),
+        flip("sandbox.network.listed", "sandbox.network", "!context.listed", network("a.b", 443), |a| *a = connect("a.b")),
         flip("Host.name", "sandbox.network", r#"resource is Host && resource.name == "10.0.0.1""#, network("a.b", 443), host),
         flip("Host.literal_ip", "sandbox.network", "resource is Host && resource.literal_ip", network("a.b", 443), host),
         flip("Host.ip_class", "sandbox.network", r#"resource is Host && resource.ip_class == IpClass::"private""#, network("a.b", 443), host),

@@ -8,8 +8,8 @@ use creance::{
 };
 
 use crate::base::{
-    Asking, Owned, arg_path, call, env, exec, lost_path, path, resource, start, tools, weakened,
-    wish,
+    Asking, Owned, arg_path, call, connect, env, exec, lost_path, path, resource, start, tools,
+    weakened, wish,
 };
 
 use PolicyOutcome::{Allow, Ask, Deny};
@@ -73,6 +73,8 @@ fn guard_rails() -> Vec<Fixture> {
         fixture("incomplete-arguments", (call(), ALWAYS), (with(call(), |a| a.call().arguments["x"] = vec![0; 600].into()), Ask(ONCE))),
         fixture("unresolved-paths", (call(), ALWAYS), (with(call(), |a| a.call().paths.push(lost_path("x"))), Ask(ONCE))),
         fixture("metadata-address", (host("example.com"), ALWAYS), (host("169.254.169.254"), Deny)),
+        fixture("inside-address", (host("10.0.0.1"), ALWAYS), (connect("10.0.0.1"), Deny)),
+        fixture("inside-address-project", (host("10.0.0.1"), ALWAYS), (with(host("10.0.0.1"), project), Deny)),
     ]
 }
 

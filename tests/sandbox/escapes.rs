@@ -39,6 +39,34 @@ pub(crate) fn control() {
     assert!(through > 100, "only {through} attempts got through");
 }
 
+/// The tests that the table names are there.
+pub(crate) fn table() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let table = std::fs::read_to_string(root.join("src/sandbox/escape/escapes.tsv")).unwrap();
+    let mut code = String::new();
+    let mut open = vec![root.join("src"), root.join("tests")];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|end| end == "rs") {
+                code.push_str(&std::fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+    let rows = table.lines().filter(|line| !line.starts_with('#'));
+    let names: Vec<&str> = rows
+        .filter_map(|row| row.split('\t').nth(8)?.strip_prefix("test "))
+        .collect();
+    assert!(names.len() > 10, "{names:?}");
+    for name in names {
+        let there =
+            code.contains(&format!("fn {name}()")) || code.contains(&format!("(\"{name}\", "));
+        assert!(there, "the table names a test `{name}` that is not there");
+    }
+}
+
 fn tell_of(test: &SelfTest) {
     let mut backends: Vec<&str> = test
         .results

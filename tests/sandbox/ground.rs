@@ -264,6 +264,7 @@ pub(crate) fn main(args: &[String]) {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
         ["connect", port] => connect(port.parse().unwrap()),
+        ["say", port] => crate::way_out::say(port),
         ["terminal", backend, name, home] => on_terminal(backend, name, Path::new(home)),
         ["typist", session] => typist(session),
         ["swap", home] => swap(&World::at(Path::new(home))),

@@ -23,6 +23,8 @@ mod ground;
 mod kill;
 #[cfg(target_os = "linux")]
 mod limits;
+#[cfg(target_os = "macos")]
+mod macos;
 #[cfg(target_os = "linux")]
 mod runner;
 #[cfg(target_os = "linux")]
@@ -32,12 +34,20 @@ mod steps;
 #[cfg(target_os = "linux")]
 mod walls;
 #[cfg(target_os = "linux")]
+mod way_out;
+#[cfg(windows)]
+mod windows;
+#[cfg(target_os = "linux")]
 mod world;
 
 fn main() {
     creance::helper::run_if_requested();
     #[cfg(target_os = "linux")]
     runner::main();
-    #[cfg(not(target_os = "linux"))]
-    println!("skipped: this system has no sandbox backend yet");
+    #[cfg(target_os = "macos")]
+    macos::main();
+    #[cfg(windows)]
+    windows::main();
+    #[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
+    println!("skipped: this system has no sandbox backend");
 }

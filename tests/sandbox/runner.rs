@@ -6,13 +6,14 @@ use std::process::Command;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use crate::{cases, escapes, ground, kill, limits, starts, steps, walls, world};
+use crate::{cases, escapes, ground, kill, limits, starts, steps, walls, way_out, world};
 
 type Test = (&'static str, fn());
 
 const TESTS: &[Test] = &[
     ("escapes", escapes::run),
     ("unconfined", escapes::control),
+    ("table", escapes::table),
     ("cases", cases::public),
     ("links", cases::links),
     ("git_works", cases::git_works),
@@ -37,6 +38,7 @@ const TESTS: &[Test] = &[
     ("second_names", ground::second_names),
     ("aliases", ground::aliases),
     ("whole_network", ground::whole_network),
+    ("handover", way_out::handover),
     ("terminal", ground::terminal),
 ];
 

@@ -180,6 +180,31 @@ pub(crate) fn no_namespaces() {
         );
     }
     refused_by_policy();
+    said_by_doctor();
+}
+
+/// `creance doctor` says what is not enforced, how to mend it, and ends with code 1.
+fn said_by_doctor() {
+    let Some(program) = option_env!("CARGO_BIN_EXE_creance") else {
+        println!("skipped the doctor: built without the command line");
+        return;
+    };
+    let world = World::new();
+    let (home, project) = (
+        world.home.to_str().unwrap(),
+        world.project.to_str().unwrap(),
+    );
+    let action = ["exec", program, home, project, "doctor", "--json"];
+    let got = limited("max_user_namespaces", 0, &action).unwrap();
+    for want in [
+        r#""stage": "user-namespace""#,
+        r#""errno": 28"#,
+        r#""max_user_namespaces": 0"#,
+        "above 0 (it is 0)",
+        "code Some(1)",
+    ] {
+        assert!(got.contains(want), "no `{want}` in:\n{got}");
+    }
 }
 
 /// The whole product refuses to start there unless policy says otherwise.
@@ -197,6 +222,11 @@ fn refused_by_policy() {
             program,
             world.home.to_str().unwrap(),
             world.project.to_str().unwrap(),
+            "run",
+            "--",
+            "sh",
+            "-c",
+            "echo it-ran",
         ],
     );
     let got = got.unwrap();
@@ -281,9 +311,9 @@ fn act(action: &[&str]) {
                 Err(error) => println!("{error}"),
             }
         }
-        ["exec", program, home, project] => {
+        ["exec", program, home, project, args @ ..] => {
             let output = Command::new(program)
-                .args(["run", "--", "sh", "-c", "echo it-ran"])
+                .args(args)
                 .current_dir(project)
                 .env_clear()
                 .env("HOME", home)

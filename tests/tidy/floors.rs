@@ -9,7 +9,7 @@ pub(crate) const FLOORS: &[(&str, &[&str], &[&str])] = &[
     (
         "words",
         &[
-            "digest", "grant", "clean", "request", "protocol", "audit", "config",
+            "digest", "address", "grant", "clean", "request", "protocol", "audit", "config",
         ],
         &[],
     ),

@@ -7,12 +7,14 @@ use crate::{Fault, Source};
 /// An outside crate may be named only below these paths of `src/`.
 pub(crate) const HOMES: &[(&str, &[&str])] = &[
     ("cedar_policy", &["policy/"]),
+    ("cedar_policy_core", &["policy/"]),
     ("clap", &["cli/", "main.rs"]),
     ("tracing_subscriber", &["cli/", "main.rs"]),
     ("landlock", &["sandbox/apply/"]),
     ("seccompiler", &["sandbox/apply/"]),
     ("birdcage", &["sandbox/apply/"]),
     ("libc", &["sandbox/"]),
+    ("windows_sys", &["sandbox/"]),
     ("rustix", &["sandbox/", "disk/", "terminal/", "transport/"]),
     ("jsonc_parser", &["config/", "disk/"]),
     ("jsonschema", &["protocol/"]),
@@ -20,7 +22,10 @@ pub(crate) const HOMES: &[(&str, &[&str])] = &[
     ("unicode_normalization", &["clean/"]),
     ("unicode_properties", &["clean/"]),
     ("sha2", &["digest/"]),
-    ("idna", &["request/"]),
+    ("hmac", &["digest/"]),
+    ("ed25519_dalek", &["digest/"]),
+    ("idna", &["address/"]),
+    ("url", &["address/"]),
     (
         "tokio",
         &[

@@ -4,9 +4,9 @@
 use serde_json::Value;
 
 use crate::audit::event::EventKind;
-use crate::audit::json::visible;
 use crate::audit::record::Record;
 use crate::audit::view::{time, word};
+use crate::clean::visible;
 
 use super::format::text;
 

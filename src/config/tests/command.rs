@@ -1,6 +1,6 @@
 //! Command lines and what they really start.
 
-use crate::config::{Code, started};
+use crate::config::{Code, command_name, started};
 use crate::request::RunnerKind;
 
 fn split(line: &str) -> (String, Vec<String>) {
@@ -117,4 +117,29 @@ fn code_is_found_behind_options() {
         "",
         &Code::Shell("curl x | sh".to_owned()),
     );
+}
+
+#[test]
+fn a_command_line_is_named_by_what_it_starts() {
+    for (line, want) in [
+        ("npx -y @scope/server@1.2.3 /data", "@scope/server"),
+        ("npx --package=pkg@1 tool", "pkg"),
+        ("bunx server@latest", "server"),
+        ("pnpm dlx server", "server"),
+        ("yarn dlx server", "server"),
+        ("npm exec -y -- server@2.0.0", "server"),
+        ("uvx server==1.2", "server"),
+        ("uvx --from server@1.2 tool", "server"),
+        ("uv tool run server", "server"),
+        ("pipx run --spec a==1 b", "a"),
+        ("docker run -i --rm mcp/x:1", "mcp/x"),
+        ("python3 -m mcp_server_git", "mcp_server_git"),
+        ("node /srv/tools/server.js --port 1", "server.js"),
+        ("/usr/local/bin/mcp-files .", "mcp-files"),
+        ("npx", "npx"),
+        ("sh -c 'exec mcp-files'", "sh"),
+    ] {
+        let (command, args) = split(line);
+        assert_eq!(command_name(&command, &args), want, "{line}");
+    }
 }

@@ -75,6 +75,18 @@ fn a_whole_entry_is_read() {
         (7, 8)
     );
     assert_eq!(settings.audit_sync(), AuditSync::Always);
+    let rest = read(
+        r#"{"audit": {"maxMiB": 1, "maxDays": 2, "keepFiles": 3, "keepDays": 4, "checkpoints": "/x"}}"#,
+    );
+    let audit = &rest.settings.audit;
+    assert_eq!(
+        (audit.max_mib, audit.max_days, audit.keep_files),
+        (Some(1), Some(2), Some(3))
+    );
+    assert_eq!(
+        (audit.keep_days, audit.checkpoints.as_deref()),
+        (Some(4), Some("/x"))
+    );
     let bare = read(r#"{"mcpServers": {"x": {"command": "run"}}}"#);
     let bare = bare.servers[0].as_ref().unwrap();
     assert_eq!(
@@ -131,8 +143,8 @@ fn a_fault_says_why_it_is_one() {
     let server = |entry: &str| format!("{{\"mcpServers\": {{\"x\": {entry}}}}}");
     let at = |entry: &str, want: &str| check(&server(entry), want);
     at(
-        r#"{"command": "r", "network": ["a.test"]}"#,
-        "1:50: mcpServers.x.network is a list of hosts, and single hosts cannot be enforced by this version; `true` asks for the whole network, `false` for none",
+        r#"{"command": "r", "network": ["a.test", "https://b.test"]}"#,
+        "1:61: mcpServers.x.network[1] names no host: a host has no scheme: write `example.com` or `example.com:8443`; write `api.example.com`, `api.example.com:8443` or `*.example.com`",
     );
     at(
         r#"{"command": "r", "timeoutMs": 0}"#,

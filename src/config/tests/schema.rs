@@ -52,13 +52,18 @@ fn schema_and_reader_agree() {
     check(&json!({}), "accept");
     check(&json!({"$schema": "config.v1.json"}), "accept");
     check(&server(json!({"command": "r"})), "accept");
+    for hosts in [json!([]), json!(["a.test", "*.a.test:80", "[::1]:8080"])] {
+        check(&server(json!({"command": "r", "network": hosts})), "accept");
+    }
     for (key, value) in [
         ("arg", json!([])),
         ("args", json!("x")),
         ("args", json!([1])),
         ("env", json!({"A=B": ""})),
         ("env", json!({"A": 1})),
-        ("network", json!(["a.test"])),
+        ("network", json!(["https://a.test"])),
+        ("network", json!(["a.test", 1])),
+        ("network", json!([""])),
         ("network", json!("yes")),
         ("writePaths", json!([""])),
         ("cwd", json!("")),

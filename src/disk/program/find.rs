@@ -69,6 +69,18 @@ pub(crate) fn find(wanted: &Wanted<'_>) -> Result<Artefact, ProgramError> {
     Ok(artefact.finish())
 }
 
+/// The file that a command names, links followed.
+///
+/// # Errors
+/// When there is no such program.
+pub(crate) fn locate(command: &str, cwd: &Path, path: &str) -> Result<PathBuf, ProgramError> {
+    let found = search::program(command, cwd, path)?;
+    fs::canonicalize(&found).map_err(|cause| ProgramError {
+        command: command.to_owned(),
+        why: format!("cannot be resolved: {cause}"),
+    })
+}
+
 /// A link on the way to the program may be turned between finding and hashing it.
 fn starts_what_was_hashed(artefact: &Artefact) -> bool {
     let hashed = artefact.stamps.first().map(|stamp| &stamp.path);
@@ -76,13 +88,19 @@ fn starts_what_was_hashed(artefact: &Artefact) -> bool {
 }
 
 impl Wanted<'_> {
-    /// `npx PACKAGE` where the package is there and npx would not look for a newer one: node starts
-    /// it at once. npx itself would write to its cache and ask the registry before it starts what is
+    /// `npx PACKAGE` where the package is there and npx would not look for a newer one, or must not:
+    /// node starts it at once. With hosts decided one by one, a package that was named without a
+    /// version stays the one that was fetched first, and a later start needs no network. npx itself would write to its cache and ask the registry before it starts what is
     /// there already, so it needs rights that the package does not; and what was hashed is what runs.
     fn without_npx(&self, line: &Started) -> Option<Artefact> {
         let package = line.package.as_ref()?;
         let is_npx = line.wrappers.is_empty() && line.program.rsplit('/').next() == Some("npx");
-        if !is_npx || !(package.pinned || self.network == Network::None) {
+        let stays = match self.network {
+            Network::None => true,
+            Network::Hosts => package.pinned || package.version.is_empty(),
+            Network::Whole => package.pinned,
+        };
+        if !is_npx || !stays {
             return None;
         }
         let spec = spec(package);

@@ -18,4 +18,4 @@ mod search;
 mod tests;
 
 pub(crate) use artefact::{Artefact, ProgramError};
-pub(crate) use find::{Wanted, find};
+pub(crate) use find::{Wanted, find, locate};

@@ -1,5 +1,6 @@
 //! Arguments of a call, flattened to leaves: text for all, numbers for integers.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
@@ -11,23 +12,23 @@ const DEEPEST: usize = 12;
 
 /// Flattened arguments.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Flat {
+pub(super) struct Flat<'a> {
     /// Every scalar leaf as text.
-    pub(super) texts: BTreeMap<String, String>,
+    pub(super) texts: BTreeMap<String, Cow<'a, str>>,
     /// Integer leaves.
     pub(super) numbers: BTreeMap<String, i64>,
     /// Something was left out, or two leaves have one name.
     pub(super) cut: bool,
 }
 
-impl Flat {
-    pub(super) fn of(arguments: &Json) -> Self {
+impl<'a> Flat<'a> {
+    pub(super) fn of(arguments: &'a Json) -> Self {
         let mut flat = Self::default();
         flat.visit(arguments, String::new(), 0);
         flat
     }
 
-    fn visit(&mut self, value: &Json, name: String, depth: usize) {
+    fn visit(&mut self, value: &'a Json, name: String, depth: usize) {
         if depth > DEEPEST || self.texts.len() >= MOST_LEAVES {
             self.cut = true;
             return;
@@ -43,21 +44,21 @@ impl Flat {
                     self.visit(member, join(&name, &index.to_string()), depth + 1);
                 }
             }
-            Json::String(text) => self.leaf(name, text.clone()),
+            Json::String(text) => self.leaf(name, text.as_str().into()),
             Json::Number(number) => {
                 if let Some(whole) = number.as_i64() {
                     self.numbers.insert(name.clone(), whole);
                 }
-                self.leaf(name, number.to_string());
+                self.leaf(name, number.to_string().into());
             }
-            Json::Bool(truth) => self.leaf(name, truth.to_string()),
-            Json::Null => self.leaf(name, "null".to_owned()),
+            Json::Bool(truth) => self.leaf(name, truth.to_string().into()),
+            Json::Null => self.leaf(name, "null".into()),
         }
     }
 
     /// `{"a.b": 1}` and `{"a": {"b": 2}}` give one name: whichever a policy saw, the server might
     /// use the other, so such arguments count as incomplete.
-    fn leaf(&mut self, name: String, text: String) {
+    fn leaf(&mut self, name: String, text: Cow<'a, str>) {
         if self.texts.insert(name, text).is_some() {
             self.cut = true;
         }
@@ -79,7 +80,8 @@ mod tests {
 
     #[test]
     fn leaves_are_named_by_their_way() {
-        let flat = Flat::of(&json!({"a": "x", "f": [{"p": 1}, true], "n": null, "d": 1.5}));
+        let arguments = json!({"a": "x", "f": [{"p": 1}, true], "n": null, "d": 1.5});
+        let flat = Flat::of(&arguments);
         let texts: Vec<_> = flat.texts.iter().map(|(k, v)| format!("{k}={v}")).collect();
         assert_eq!(texts, ["a=x", "d=1.5", "f.0.p=1", "f.1=true", "n=null"]);
         assert_eq!(flat.numbers, BTreeMap::from([("f.0.p".to_owned(), 1)]));

@@ -1,12 +1,22 @@
 //! Collects the entities of one request, each once, and short forms of Cedar's values.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, LazyLock};
 
-use cedar_policy::{Entity, EntityTypeName, EntityUid, RestrictedExpression};
+use cedar_policy_core::ast::{
+    Entity, EntityType, EntityUID, Expr, ExprKind, Literal, PartialValue, Var,
+};
+use cedar_policy_core::entities::{
+    Dereference, Entities as Store, NoEntitiesSchema, Schema as _, TCComputation,
+};
+use cedar_policy_core::extensions::Extensions;
+use cedar_policy_core::validator::CoreSchema;
 
-use crate::policy::vocabulary::{TYPES, uid};
+use crate::policy::vocabulary::{SCHEMA, TYPES, uid};
 
-pub(super) type Value = RestrictedExpression;
+use super::shape;
+
+pub(super) type Value = cedar_policy_core::ast::Value;
 
 /// A fact could not be put into Cedar's form. Cedar's own words would repeat the facts, and with them
 /// secrets that stand in arguments.
@@ -21,125 +31,259 @@ impl std::fmt::Display for FactError {
 
 impl std::error::Error for FactError {}
 
+impl FactError {
+    /// What does not fit.
+    pub(super) fn of(what: &'static str) -> Self {
+        Self(what)
+    }
+}
+
 /// Turns any failure of Cedar into an error that says at what it happened.
 pub(super) fn unfit<E>(what: &'static str) -> impl FnOnce(E) -> FactError {
     move |_| FactError(what)
 }
 
-/// The entities of one request.
-#[derive(Default)]
-pub(super) struct Entities(HashMap<EntityUid, Pending>);
+/// The actions of the schema with their groups.
+#[expect(
+    clippy::expect_used,
+    reason = "a constant of this crate, held by the tests"
+)]
+static ACTIONS: LazyLock<Store> = LazyLock::new(|| {
+    let actions = CoreSchema::new(SCHEMA.as_ref()).action_entities();
+    stored(Store::new(), actions).expect("each action stands in the schema once")
+});
 
-/// What will be an entity once all of the request are known.
-#[derive(Default)]
-struct Pending {
-    attributes: Vec<(String, Value)>,
-    parents: HashSet<EntityUid>,
-    tags: Vec<(String, Value)>,
+/// Entities put into a store, with the ancestors that they name and no others. Cedar could add the
+/// ancestors of ancestors, but a path is in its own place alone: `.git/config` is in `project-vcs`,
+/// and must not be in `project` as well when the same call also names the project's root.
+fn stored(
+    store: Store,
+    entities: impl IntoIterator<Item = Arc<Entity>>,
+) -> Result<Store, FactError> {
+    let none = None::<&NoEntitiesSchema>;
+    let complete = TCComputation::AssumeAlreadyComputed;
+    let all = Extensions::all_available();
+    let stored = store.add_entities(entities, none, complete, all);
+    stored.map_err(unfit("entities"))
 }
 
-impl Entities {
-    /// Puts an entity in.
+/// The entities of one request.
+pub(super) struct Entities<'a> {
+    entities: HashMap<EntityUID, Arc<Entity>>,
+    mentioned: Mentioned<'a>,
+    /// The paths that this request names.
+    named: HashSet<&'a str>,
+}
+
+impl<'a> Entities<'a> {
+    /// None yet, for a request that names these paths.
+    pub(super) fn new(mentioned: Mentioned<'a>, named: HashSet<&'a str>) -> Self {
+        Self {
+            entities: HashMap::new(),
+            mentioned,
+            named,
+        }
+    }
+
+    /// Puts an entity in, with all of its ancestors.
     pub(super) fn add(
         &mut self,
-        name: &EntityUid,
+        name: &EntityUID,
         attributes: impl IntoIterator<Item = (&'static str, Value)>,
-        parents: HashSet<EntityUid>,
+        ancestors: HashSet<EntityUID>,
     ) {
-        let attributes = attributes
-            .into_iter()
-            .map(|(key, value)| (key.to_owned(), value));
-        let pending = Pending {
-            attributes: attributes.collect(),
-            parents,
-            tags: Vec::new(),
-        };
-        self.0.insert(name.clone(), pending);
+        let attributes = attributes.into_iter();
+        let attributes = attributes.map(|(key, value)| (key.into(), PartialValue::Value(value)));
+        self.put(Entity::new_with_attr_partial_value(
+            name.clone(),
+            attributes,
+            HashSet::new(),
+            ancestors,
+            [],
+        ));
     }
 
     /// Puts an entity in that holds tags only.
     pub(super) fn add_tagged(
         &mut self,
-        kind: &EntityTypeName,
+        kind: &EntityType,
         tags: impl IntoIterator<Item = (String, Value)>,
     ) -> Value {
         let name = uid(kind, "call");
-        let pending = Pending {
-            tags: tags.into_iter().collect(),
-            ..Pending::default()
-        };
-        self.0.insert(name.clone(), pending);
+        let tags = tags.into_iter();
+        let tags = tags.map(|(key, value)| (key.into(), PartialValue::Value(value)));
+        self.put(Entity::new_with_attr_partial_value(
+            name.clone(),
+            [],
+            HashSet::new(),
+            HashSet::new(),
+            tags,
+        ));
         reference(name)
     }
 
-    pub(super) fn has(&self, name: &EntityUid) -> bool {
-        self.0.contains_key(name)
+    fn put(&mut self, entity: Entity) {
+        self.entities.insert(entity.uid().clone(), Arc::new(entity));
     }
 
-    /// The entities. A path is in every folder above it, but only two kinds of folders can stand on
-    /// the right of an `in`: those that a policy names, and those that this request names, which are
-    /// all entities here. The others would be checked at a cost and never looked at.
-    pub(super) fn finish(self, mentioned: Mentioned<'_>) -> Result<Vec<Entity>, FactError> {
-        let named: HashSet<EntityUid> = self.0.keys().cloned().collect();
-        let counts = |above: &EntityUid| {
-            *above.type_name() != TYPES.path || mentioned.has(above) || named.contains(above)
-        };
-        let entity = |(name, pending): (EntityUid, Pending)| {
-            let parents = pending.parents.into_iter().filter(&counts);
-            Entity::new_with_tags(name, pending.attributes, parents, pending.tags)
-                .map_err(unfit("entities"))
-        };
-        self.0.into_iter().map(entity).collect()
+    pub(super) fn has(&self, name: &EntityUID) -> bool {
+        self.entities.contains_key(name)
     }
-}
 
-/// Which folders policies name.
-#[derive(Clone, Copy)]
-pub(crate) enum Mentioned<'a> {
-    /// Any: nothing is left out.
-    #[cfg(test)]
-    Any,
-    /// These.
-    Only(&'a HashSet<EntityUid>),
-}
+    /// Whether a folder may be looked at. A path is in every folder above it, but only two kinds of
+    /// folders can stand on the right of an `in`: those that a policy names, and those that this
+    /// request names. The others would be put in at a cost and never looked at.
+    pub(super) fn counts(&self, folder: &str) -> bool {
+        self.named.contains(folder) || self.mentioned.folder(folder)
+    }
 
-impl Mentioned<'_> {
-    fn has(self, folder: &EntityUid) -> bool {
-        match self {
-            #[cfg(test)]
-            Self::Any => true,
-            Self::Only(folders) => folders.contains(folder),
+    /// Whether a policy may read this field of the context, or of the run in it.
+    pub(super) fn reads(&self, field: &str) -> bool {
+        self.mentioned.field(field)
+    }
+
+    /// The store with this action, each entity checked against the schema.
+    pub(super) fn finish(self, action: &EntityUID) -> Result<Store, FactError> {
+        for entity in self.entities.values() {
+            shape::check_entity(entity).map_err(unfit("entities"))?;
+        }
+        let entities = self.entities.into_values();
+        match (self.mentioned.actions(), ACTIONS.entity(action)) {
+            (false, Dereference::Data(action)) => {
+                stored(Store::new(), entities.chain([Arc::new(action.clone())]))
+            }
+            _ => stored(ACTIONS.clone(), entities),
         }
     }
 }
 
-pub(super) fn text(value: impl Into<String>) -> Value {
-    Value::new_string(value.into())
+/// What policies look at.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Looks {
+    /// The paths that stand in any policy, in its scope or in a condition.
+    pub(crate) folders: HashSet<String>,
+    /// The attributes that are read of anything.
+    pub(crate) fields: HashSet<String>,
+    /// The context, or the run in it, is used as a whole somewhere.
+    pub(crate) whole_context: bool,
+    /// An action stands in a condition: then others than the one at hand may be looked at.
+    pub(crate) actions: bool,
+}
+
+/// What of a request is put into Cedar's form: all of it, or what can be looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Mentioned<'a> {
+    /// Nothing is left out.
+    #[cfg(test)]
+    Any,
+    /// Only this is looked at.
+    Only(&'a Looks),
+}
+
+impl Mentioned<'_> {
+    fn folder(self, folder: &str) -> bool {
+        match self {
+            #[cfg(test)]
+            Self::Any => true,
+            Self::Only(looks) => looks.folders.contains(folder),
+        }
+    }
+
+    fn field(self, field: &str) -> bool {
+        match self {
+            #[cfg(test)]
+            Self::Any => true,
+            Self::Only(looks) => looks.whole_context || looks.fields.contains(field),
+        }
+    }
+
+    fn actions(self) -> bool {
+        match self {
+            #[cfg(test)]
+            Self::Any => true,
+            Self::Only(looks) => looks.actions,
+        }
+    }
+}
+
+impl Looks {
+    /// Adds what a policy looks at: its scope and conditions as one, and its conditions alone.
+    pub(crate) fn add(&mut self, whole: &Expr, conditions: Option<&Expr>) {
+        // How often context and run stand there, and how often for one of their fields.
+        let (mut records, mut fields) = (0, 0);
+        for part in whole.subexpressions() {
+            records += usize::from(is_record(part));
+            match part.expr_kind() {
+                ExprKind::Lit(Literal::EntityUID(name)) => self.literal(name),
+                ExprKind::GetAttr { expr, attr } | ExprKind::HasAttr { expr, attr } => {
+                    fields += usize::from(is_record(expr));
+                    self.fields.insert(attr.to_string());
+                }
+                ExprKind::ExtHasAttr { expr, attrs } => {
+                    fields += usize::from(is_record(expr));
+                    self.fields.extend(attrs.iter().map(ToString::to_string));
+                }
+                _ => {}
+            }
+        }
+        self.whole_context |= records > fields;
+        let mut parts = conditions.into_iter().flat_map(Expr::subexpressions);
+        self.actions |= parts.any(|part| match part.expr_kind() {
+            ExprKind::Lit(Literal::EntityUID(name)) => name.is_action(),
+            _ => false,
+        });
+    }
+
+    fn literal(&mut self, name: &EntityUID) {
+        let kind = name.entity_type();
+        if *kind == TYPES.path {
+            let folder: &str = name.eid().as_ref();
+            self.folders.insert(folder.to_owned());
+        }
+        // Arguments can be named without the context that holds them.
+        self.whole_context |= [&TYPES.args, &TYPES.numbers, &TYPES.arg_paths].contains(&kind);
+    }
+}
+
+/// Whether this is the context, or the run in it: records of which fields may be left out.
+fn is_record(of: &Expr) -> bool {
+    let is_context = |of: &Expr| matches!(of.expr_kind(), ExprKind::Var(Var::Context));
+    match of.expr_kind() {
+        ExprKind::GetAttr { expr, attr } => attr == "run" && is_context(expr),
+        _ => is_context(of),
+    }
+}
+
+pub(super) fn text(value: impl AsRef<str>) -> Value {
+    Value::from(value.as_ref())
+}
+
+/// A truth value or a number.
+pub(super) fn literal(value: impl Into<Literal>) -> Value {
+    Value::from(value)
 }
 
 /// A number; one too large for Cedar becomes the largest.
 pub(super) fn number(value: u64) -> Value {
-    Value::new_long(i64::try_from(value).unwrap_or(i64::MAX))
+    literal(i64::try_from(value).unwrap_or(i64::MAX))
 }
 
-pub(super) fn reference(name: EntityUid) -> Value {
-    Value::new_entity_uid(name)
+pub(super) fn reference(name: EntityUID) -> Value {
+    Value::from(name)
 }
 
 /// A member of a closed vocabulary.
-pub(super) fn member(kind: &EntityTypeName, id: &str) -> Value {
+pub(super) fn member(kind: &EntityType, id: &str) -> Value {
     reference(uid(kind, id))
 }
 
-pub(super) fn texts<T: Into<String>>(values: impl IntoIterator<Item = T>) -> Value {
-    Value::new_set(values.into_iter().map(text))
+pub(super) fn texts<T: AsRef<str>>(values: impl IntoIterator<Item = T>) -> Value {
+    let literals = values
+        .into_iter()
+        .map(|value| Literal::from(value.as_ref()));
+    Value::set_of_lits(literals, None)
 }
 
-pub(super) fn record(
-    fields: impl IntoIterator<Item = (&'static str, Value)>,
-) -> Result<Value, FactError> {
-    let fields = fields
-        .into_iter()
-        .map(|(key, value)| (key.to_owned(), value));
-    Value::new_record(fields).map_err(unfit("records"))
+pub(super) fn record(fields: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
+    Value::record(fields, None)
 }

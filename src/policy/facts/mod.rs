@@ -6,8 +6,9 @@ mod build;
 mod host;
 mod path;
 mod question;
+mod shape;
 mod start;
 mod who;
 
-pub(super) use build::{FactError, Mentioned};
-pub(super) use question::{Judged, action_name, judged, named_resource, principal_name};
+pub(super) use build::{FactError, Looks, Mentioned};
+pub(super) use question::{Env, Judged, action_name, judged, named_resource, principal_name};

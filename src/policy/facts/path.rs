@@ -3,15 +3,15 @@
 
 use std::collections::HashSet;
 
-use cedar_policy::EntityUid;
+use cedar_policy_core::ast::EntityUID;
 
 use crate::policy::vocabulary::{TYPES, uid};
 use crate::request::{ArgPath, PathFacts};
 
-use super::build::{Entities, Value, number, reference, text};
+use super::build::{Entities, Value, literal, number, reference, text};
 
 /// Puts a path in.
-pub(super) fn add(entities: &mut Entities, facts: &PathFacts) -> EntityUid {
+pub(super) fn add(entities: &mut Entities<'_>, facts: &PathFacts) -> EntityUID {
     let path = uid(&TYPES.path, &facts.text);
     if entities.has(&path) {
         return path;
@@ -25,25 +25,32 @@ pub(super) fn add(entities: &mut Entities, facts: &PathFacts) -> EntityUid {
         ("text", text(facts.text.as_str())),
         ("name", text(name)),
         ("ext", text(extension)),
-        ("hidden", Value::new_bool(name.starts_with('.'))),
-        ("in_project", Value::new_bool(facts.in_project.is_some())),
+        ("hidden", literal(name.starts_with('.'))),
+        ("in_project", literal(facts.in_project.is_some())),
     ];
-    entities.add(&path, attributes, above(facts));
+    let above = above(entities, facts);
+    entities.add(&path, attributes, above);
     path
 }
 
-/// Everything that a path is in, without itself.
-fn above(facts: &PathFacts) -> HashSet<EntityUid> {
-    let mut above: HashSet<EntityUid> = folders(&facts.text).map(|f| uid(&TYPES.path, f)).collect();
-    above.insert(uid(&TYPES.place, facts.place.name()));
+/// Everything that a path is in, without itself, as far as it may be looked at.
+fn above(entities: &Entities<'_>, facts: &PathFacts) -> HashSet<EntityUID> {
+    let mut above = HashSet::from([uid(&TYPES.place, facts.place.name())]);
+    let mut add = |folder: &str| {
+        if entities.counts(folder) {
+            above.insert(uid(&TYPES.path, folder));
+        }
+    };
+    folders(&facts.text).for_each(&mut add);
     if let Some(inside) = &facts.in_project {
-        above.insert(uid(&TYPES.path, "."));
+        add(".");
         let relative = format!("./{inside}");
         if !inside.is_empty() {
-            above.insert(uid(&TYPES.path, &relative));
+            add(&relative);
         }
-        let parents = folders(&relative).filter(|folder| *folder != ".");
-        above.extend(parents.map(|folder| uid(&TYPES.path, folder)));
+        folders(&relative)
+            .filter(|folder| *folder != ".")
+            .for_each(add);
     }
     above
 }
@@ -73,15 +80,15 @@ pub(super) struct PathArguments {
 
 /// Puts the path arguments in. `every` is in what all of them are in, `some` in what any is in;
 /// one that cannot be resolved is in nothing, and so `every` is in nothing.
-pub(super) fn add_arguments(entities: &mut Entities, arguments: &[ArgPath]) -> PathArguments {
-    let mut every: Option<HashSet<EntityUid>> = None;
-    let mut some: HashSet<EntityUid> = HashSet::new();
+pub(super) fn add_arguments(entities: &mut Entities<'_>, arguments: &[ArgPath]) -> PathArguments {
+    let mut every: Option<HashSet<EntityUID>> = None;
+    let mut some: HashSet<EntityUID> = HashSet::new();
     let mut tags: Vec<(String, Value)> = Vec::new();
     for argument in arguments {
         let mut within = HashSet::new();
         if let Some(facts) = &argument.path {
             let path = add(entities, facts);
-            within = above(facts);
+            within = above(entities, facts);
             within.insert(path.clone());
             if !tags.iter().any(|(name, _)| *name == argument.arg) {
                 tags.push((argument.arg.clone(), reference(path)));
@@ -95,7 +102,7 @@ pub(super) fn add_arguments(entities: &mut Entities, arguments: &[ArgPath]) -> P
     }
     let every = every.unwrap_or_default();
     let count = arguments.len() as u64;
-    let mut add_group = |id: &str, within: HashSet<EntityUid>| {
+    let mut add_group = |id: &str, within: HashSet<EntityUID>| {
         let group = uid(&TYPES.paths, id);
         entities.add(&group, [("count", number(count))], within);
         reference(group)
@@ -118,8 +125,8 @@ pub(super) fn add_arguments(entities: &mut Entities, arguments: &[ArgPath]) -> P
         every,
         some,
         by_name: entities.add_tagged(&TYPES.arg_paths, tags),
-        resolved: Value::new_bool(resolved),
-        outside: Value::new_bool(!arguments.iter().all(inside)),
+        resolved: literal(resolved),
+        outside: literal(!arguments.iter().all(inside)),
     }
 }
 

@@ -3,21 +3,21 @@
 use crate::grant::Place;
 use crate::grant::{Confinement, Grant, Guarantee, Launch, Network};
 use crate::policy::vocabulary::TYPES;
-use crate::request::{PathFacts, Risk, RunCommand, StartServer, Wish};
+use crate::request::{NetworkWish, PathFacts, Risk, RunCommand, StartServer, Wish};
 
-use super::build::{Entities, FactError, Value, member, record, reference, text, texts};
+use super::build::{Entities, Value, literal, member, record, reference, text, texts};
 use super::who;
 
 type Fields = Vec<(&'static str, Value)>;
 
 /// The context of `server.start`, without run and flags.
-pub(super) fn server(entities: &mut Entities, start: &StartServer) -> Result<Fields, FactError> {
+pub(super) fn server(entities: &mut Entities<'_>, start: &StartServer) -> Fields {
     let program = who::add_program(entities, &start.program);
     let (package, version) = &start.package;
     let mut fields = shared(&start.launch, &start.grant, &start.wishes);
     fields.extend([
         ("program", reference(program)),
-        ("artefact_pinned", Value::new_bool(start.artefact.is_some())),
+        ("artefact_pinned", literal(start.artefact.is_some())),
         ("runner", member(&TYPES.runner, start.runner.name())),
         ("package", text(package.as_str())),
         ("package_version", text(version.as_str())),
@@ -25,22 +25,22 @@ pub(super) fn server(entities: &mut Entities, start: &StartServer) -> Result<Fie
             "secret_names",
             texts(start.secret_names.iter().map(String::as_str)),
         ),
-        ("first_time", Value::new_bool(start.first_time)),
-        ("config_changed", Value::new_bool(start.config_changed)),
+        ("first_time", literal(start.first_time)),
+        ("config_changed", literal(start.config_changed)),
         ("risk", risks(&start.risks)),
-        ("confinement", confinement(&start.confinement)?),
+        ("confinement", confinement(&start.confinement)),
     ]);
-    Ok(fields)
+    fields
 }
 
 /// The context of `exec.run`, without run and flags.
-pub(super) fn command(command: &RunCommand) -> Result<Fields, FactError> {
+pub(super) fn command(command: &RunCommand) -> Fields {
     let mut fields = shared(&command.launch, &command.grant, &command.wishes);
     fields.extend([
         ("risk", risks(&command.risks)),
-        ("confinement", confinement(&command.confinement)?),
+        ("confinement", confinement(&command.confinement)),
     ]);
-    Ok(fields)
+    fields
 }
 
 fn shared(launch: &Launch, grant: &Grant, wishes: &[Wish]) -> Fields {
@@ -55,17 +55,11 @@ fn shared(launch: &Launch, grant: &Grant, wishes: &[Wish]) -> Fields {
         ("cwd", text(launch.cwd.to_string_lossy())),
         ("env_names", texts(grant.env.0.keys().map(String::as_str))),
         ("network", member(&TYPES.network, network(grant, wishes))),
-        (
-            "reads_outside_project",
-            Value::new_bool(wishes.iter().any(reads)),
-        ),
-        (
-            "writes_outside_project",
-            Value::new_bool(wishes.iter().any(writes)),
-        ),
+        ("reads_outside_project", literal(wishes.iter().any(reads))),
+        ("writes_outside_project", literal(wishes.iter().any(writes))),
         (
             "wants_sockets",
-            Value::new_bool(!grant.sockets.is_empty() || wishes.iter().any(sockets)),
+            literal(!grant.sockets.is_empty() || wishes.iter().any(sockets)),
         ),
     ]
 }
@@ -76,19 +70,23 @@ fn leaves_project(path: &PathFacts) -> bool {
 }
 
 fn network(grant: &Grant, wishes: &[Wish]) -> &'static str {
-    let wished = wishes.iter().any(|wish| matches!(wish, Wish::Network(_)));
-    if wished || grant.network != Network::None {
-        "whole"
-    } else {
-        "none"
+    let whole = |wish: &Wish| matches!(wish, Wish::Network(NetworkWish::Whole));
+    let any = |wish: &Wish| matches!(wish, Wish::Network(_));
+    match grant.network {
+        Network::Whole => "whole",
+        _ if wishes.iter().any(whole) => "whole",
+        Network::Hosts => "hosts",
+        Network::None if wishes.iter().any(any) => "hosts",
+        Network::None => "none",
     }
 }
 
 fn risks(risks: &[Risk]) -> Value {
-    Value::new_set(risks.iter().map(|risk| member(&TYPES.risk, risk.name())))
+    let names = risks.iter().map(|risk| member(&TYPES.risk, risk.name()));
+    Value::set(names, None)
 }
 
-fn confinement(confinement: &Confinement) -> Result<Value, FactError> {
+fn confinement(confinement: &Confinement) -> Value {
     let level = |guarantee| member(&TYPES.level, confinement.level(guarantee));
     record([
         ("backend", text(confinement.backend.as_str())),

@@ -1,23 +1,28 @@
 //! Agents, servers, programs and the circumstances of a run.
 
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
-use cedar_policy::EntityUid;
+use cedar_policy_core::ast::{EntityUID, RestrictedExpr};
+use cedar_policy_core::evaluator::RestrictedEvaluator;
+use cedar_policy_core::extensions::Extensions;
 
 use crate::policy::vocabulary::{TYPES, uid};
 use crate::request::{Agent, Pin, ProgramFacts, Run, ServerFacts, ServerId, Transport, Trigger};
 
-use super::build::{Entities, FactError, Value, member, number, record, reference, text};
+use super::build::{
+    Entities, FactError, Value, literal, member, number, record, reference, text, unfit,
+};
 use super::path;
 
 /// Users and groups have no attributes: being in them is all there is to know, and that stands in
 /// the agent's own list.
-pub(super) fn add_agent(entities: &mut Entities, agent: &Agent) -> EntityUid {
+pub(super) fn add_agent(entities: &mut Entities<'_>, agent: &Agent) -> EntityUID {
     let name = uid(&TYPES.agent, &agent.name);
     let attributes = [
         ("name", text(agent.name.as_str())),
         ("client", text(agent.client.as_str())),
-        ("client_verified", Value::new_bool(agent.client_verified)),
+        ("client_verified", literal(agent.client_verified)),
         ("depth", number(u64::from(agent.depth))),
     ];
     let groups = agent.groups.iter().map(|group| uid(&TYPES.group, group));
@@ -26,7 +31,7 @@ pub(super) fn add_agent(entities: &mut Entities, agent: &Agent) -> EntityUid {
     name
 }
 
-pub(super) fn add_server(entities: &mut Entities, server: &ServerFacts) -> EntityUid {
+pub(super) fn add_server(entities: &mut Entities<'_>, server: &ServerFacts) -> EntityUID {
     let name = uid(&TYPES.server, &server_name(&server.id));
     if entities.has(&name) {
         return name;
@@ -41,7 +46,7 @@ pub(super) fn add_server(entities: &mut Entities, server: &ServerFacts) -> Entit
         ),
         ("pin", pin(server.pin)),
         ("tools_pin", pin(server.tools_pin)),
-        ("sandboxed", Value::new_bool(server.sandboxed)),
+        ("sandboxed", literal(server.sandboxed)),
     ];
     entities.add(&name, attributes, HashSet::from([source]));
     name
@@ -54,35 +59,58 @@ pub(super) fn server_name(id: &ServerId) -> String {
 }
 
 /// The source of a server as an entity.
-pub(super) fn source_of(server: &ServerFacts) -> EntityUid {
+pub(super) fn source_of(server: &ServerFacts) -> EntityUID {
     uid(&TYPES.source, server.id.source.name())
 }
 
-pub(super) fn add_program(entities: &mut Entities, program: &ProgramFacts) -> EntityUid {
+pub(super) fn add_program(entities: &mut Entities<'_>, program: &ProgramFacts) -> EntityUID {
     let name = uid(&TYPES.program, &program.path);
     let folders = path::folders(&program.path)
         .chain([program.path.as_str()])
+        .filter(|folder| entities.counts(folder))
         .map(|folder| uid(&TYPES.path, folder));
+    let folders = folders.collect();
     let attributes = [
         ("name", text(program.name.as_str())),
         ("path", text(program.path.as_str())),
         ("pin", pin(program.pin)),
     ];
-    entities.add(&name, attributes, folders.collect());
+    entities.add(&name, attributes, folders);
     name
 }
 
-pub(super) fn run(entities: &mut Entities, run: &Run) -> Result<Value, FactError> {
+pub(super) fn run(entities: &mut Entities<'_>, run: &Run) -> Result<Value, FactError> {
     let project = uid(&TYPES.project, &run.project.id);
-    let attributes = [("trusted", Value::new_bool(run.project.trusted))];
+    let attributes = [("trusted", literal(run.project.trusted))];
     entities.add(&project, attributes, HashSet::new());
-    record([
-        ("now", Value::new_datetime(timestamp(run.now_ms))),
+    // Reading a time costs Cedar more than all else here, and few policies look at it.
+    let now = match entities.reads("now") {
+        true => time(run.now_ms)?,
+        false => SOME_TIME
+            .clone()
+            .ok_or_else(|| FactError::of("circumstances"))?,
+    };
+    Ok(record([
+        ("now", now),
         ("project", reference(project)),
         ("trigger", member(&TYPES.trigger, trigger(run.trigger))),
-        ("attended", Value::new_bool(run.attended)),
-        ("dry_run", Value::new_bool(run.dry_run)),
-    ])
+        ("attended", literal(run.attended)),
+        ("dry_run", literal(run.dry_run)),
+    ]))
+}
+
+/// Stands for the time where no policy looks at it.
+static SOME_TIME: LazyLock<Option<Value>> = LazyLock::new(|| time(0).ok());
+
+fn time(ms: i64) -> Result<Value, FactError> {
+    let extensions = Extensions::all_available();
+    let function = "datetime".parse().map_err(unfit("circumstances"))?;
+    let written = RestrictedExpr::val(timestamp(ms));
+    let call = RestrictedExpr::call_extension_fn(function, [written]);
+    let evaluator = RestrictedEvaluator::new(extensions);
+    evaluator
+        .interpret(call.as_borrowed())
+        .map_err(unfit("circumstances"))
 }
 
 /// A time in Cedar's form; one outside the years 1970 to 9999 becomes the nearest inside.

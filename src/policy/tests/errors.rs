@@ -1,6 +1,8 @@
 //! A policy that cannot be evaluated. No policy that loads fails on facts that fit the schema; these
 //! are put in behind the loader's back.
 
+use std::sync::Arc;
+
 use cedar_policy::{Policy, PolicyId};
 
 use super::base::call;
@@ -26,7 +28,12 @@ fn failing(effect: &str, id: &str) -> Loaded {
 
 fn with(extra: Loaded) -> PolicySet {
     let builtin = PolicySet::builtin();
-    let policies = builtin.0.policies.values().cloned().chain([extra]);
+    let policies = builtin
+        .0
+        .policies
+        .values()
+        .cloned()
+        .chain([Arc::new(extra)]);
     PolicySet::new(policies.collect()).unwrap()
 }
 

@@ -54,13 +54,14 @@ fn whatever_is_named_is_in_the_store() {
     ];
     for asking in asked {
         let judged = judged(&asking.query(), Mentioned::Any).unwrap();
-        let request = judged.request(Answer::None).unwrap();
+        let request = cedar_policy::Request::from(judged.request(Answer::None).unwrap());
+        let entities = cedar_policy::Entities::from(judged.entities.clone());
         let mut named = HashSet::new();
         entities_in(
             &request.context().unwrap().to_json_value().unwrap(),
             &mut named,
         );
-        for entity in judged.entities.iter() {
+        for entity in entities.iter() {
             let json = entity.to_json_value().unwrap();
             entities_in(&json["attrs"], &mut named);
             entities_in(&json["tags"], &mut named);
@@ -71,8 +72,7 @@ fn whatever_is_named_is_in_the_store() {
         {
             named.insert((uid.type_name().to_string(), uid.id().unescaped().to_owned()));
         }
-        let there: HashSet<(String, String)> = judged
-            .entities
+        let there: HashSet<(String, String)> = entities
             .iter()
             .map(|e| {
                 (

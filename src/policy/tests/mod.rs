@@ -5,6 +5,7 @@
 pub(crate) mod base;
 mod errors;
 mod facts;
+mod replay;
 mod slices;
 
 use super::vocabulary::{JSON, TEXT};

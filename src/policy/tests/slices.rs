@@ -1,10 +1,10 @@
 //! Slicing, of policies and of folders, changes nothing: verdicts and reasons are those of one set of
 //! all policies, judged on all that is known.
 
-use std::collections::HashSet;
-use std::sync::LazyLock;
+use std::collections::{BTreeSet, HashSet};
+use std::sync::{Arc, LazyLock};
 
-use cedar_policy::PolicySet as Cedar;
+use cedar_policy::{Authorizer, Decision, Entities, PolicySet as Cedar, Request};
 use proptest::prelude::{Strategy, proptest};
 use proptest::sample::{select, subsequence};
 
@@ -12,7 +12,7 @@ use super::base::{
     Asking, arg_path, call, env, exec, path, prompt, resource, start, tools, user, wish,
 };
 use crate::policy::evaluate::Judge;
-use crate::policy::facts::{self, Mentioned};
+use crate::policy::facts::{self, Judged, Mentioned};
 use crate::policy::load::{Loaded, load};
 use crate::policy::{PolicyOutcome, PolicySet, PolicySource};
 use crate::request::{Answer, Layer, Source, Wish};
@@ -41,7 +41,7 @@ const RESOURCES: [&str; 10] = [
 const ANSWERS: [&str; 4] = ["", "approved", "approved_this_session", "approved_now"];
 
 /// Every combination that the loader accepts.
-static POOL: LazyLock<Vec<Loaded>> = LazyLock::new(|| {
+static POOL: LazyLock<Vec<Arc<Loaded>>> = LazyLock::new(|| {
     let mut sources = Vec::new();
     for effect in EFFECTS {
         for (action, scope) in pairs() {
@@ -68,7 +68,12 @@ static POOL: LazyLock<Vec<Loaded>> = LazyLock::new(|| {
         .map(|problem| problem.file)
         .collect();
     sources.retain(|source| !refused.contains(&source.file));
-    load(&sources).unwrap().0
+    load(&sources)
+        .unwrap()
+        .0
+        .into_iter()
+        .map(Arc::new)
+        .collect()
 });
 
 fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -108,9 +113,9 @@ fn requests() -> Vec<Asking> {
     ]
 }
 
-fn policies() -> impl Strategy<Value = Vec<Loaded>> {
+fn policies() -> impl Strategy<Value = Vec<Arc<Loaded>>> {
     subsequence((0..POOL.len()).collect::<Vec<_>>(), 1..12)
-        .prop_map(|picked| picked.into_iter().map(|at| POOL[at].clone()).collect())
+        .prop_map(|picked| picked.into_iter().map(|at| Arc::clone(&POOL[at])).collect())
 }
 
 proptest! {
@@ -120,7 +125,7 @@ proptest! {
         Answer::None, Answer::Remembered, Answer::Session, Answer::Once,
     ])) {
         let builtin = PolicySet::builtin();
-        let all: Vec<Loaded> = builtin.0.policies.values().cloned().chain(extra).collect();
+        let all: Vec<Arc<Loaded>> = builtin.0.policies.values().cloned().chain(extra).collect();
         let whole = Cedar::from_policies(all.iter().map(|one| one.policy.clone())).unwrap();
         let set = PolicySet::new(all).unwrap();
         for asking in requests() {
@@ -129,10 +134,39 @@ proptest! {
             let sliced = Judge::new(&set.0, &judged).ruling(&query, held);
             let judged = facts::judged(&query, Mentioned::Any).unwrap();
             let mut judge = Judge::new(&set.0, &judged);
-            judge.sets = vec![&whole];
+            judge.rules = set.0.index.all();
             assert_eq!(sliced, judge.ruling(&query, held), "{query:?}");
+            same_as_cedar(&judge, &judged, held, &whole);
         }
     }
+}
+
+/// Evaluating is what Cedar's own authorizer does with all policies as one set.
+fn same_as_cedar(judge: &Judge<'_>, judged: &Judged, held: Answer, whole: &Cedar) {
+    let request = judged.request(held).unwrap();
+    let ours = judge.evaluation(request.clone());
+    let entities = Entities::from(judged.entities.clone());
+    let response = Authorizer::new().is_authorized(&Request::from(request), whole, &entities);
+    assert_eq!(ours.allows(), response.decision() == Decision::Allow);
+    let deciding = if ours.allows() {
+        &ours.permits
+    } else {
+        &ours.forbids
+    };
+    let deciding = deciding
+        .iter()
+        .map(|rule| rule.loaded.policy.id().to_string());
+    let theirs = response.diagnostics().reason().map(ToString::to_string);
+    assert_eq!(
+        deciding.collect::<BTreeSet<_>>(),
+        theirs.collect::<BTreeSet<_>>()
+    );
+    let ours = ours.errors.iter().map(|(_, error)| error.clone());
+    let theirs = response.diagnostics().errors().map(ToString::to_string);
+    assert_eq!(
+        ours.collect::<BTreeSet<_>>(),
+        theirs.collect::<BTreeSet<_>>()
+    );
 }
 
 proptest! {
@@ -191,4 +225,54 @@ fn folders_that_can_be_looked_at_stay() {
     };
     check(&tags("from", "to"), PolicyOutcome::Deny);
     check(&tags("to", "from"), PolicyOutcome::Allow);
+}
+
+/// Arguments are put in where any policy reads them, however it comes to them.
+#[test]
+fn arguments_that_are_read_are_there() {
+    let check = |condition: &str| {
+        let rule = format!(
+            "@id(\"all\") permit (principal, action, resource);
+             @id(\"no\") forbid (principal, action == Action::\"tool.call\", resource) when {{ {condition} }};"
+        );
+        assert_eq!(
+            call().outcome(&user(&rule)),
+            PolicyOutcome::Deny,
+            "{condition}"
+        );
+    };
+    check("context.args.hasTag(\"path\")");
+    check("context[\"args\"].hasTag(\"path\")");
+    check("Args::\"call\".hasTag(\"path\")");
+    check("context.run.now > datetime(\"2026-01-01\")");
+    check("context[\"run\"][\"now\"] > datetime(\"2026-01-01\")");
+    check("context.run == context.run && context.args_valid");
+    check("action in Action::\"tool\"");
+    check("Action::\"sandbox.read\" in Action::\"sandbox\"");
+    check("context.args_json like \"*path*\"");
+}
+
+/// A path is in its own place alone, whatever else a call names: a rule about `project` must not hold
+/// for `.git/config` because the root of the project is named beside it.
+#[test]
+fn a_second_path_lends_no_place() {
+    let rule = "@id(\"in\") permit (principal, action == Action::\"tool.call\", resource)
+        when { context.every_path in Place::\"project\" };";
+    let check = |paths: &[&str], want: PolicyOutcome| {
+        let mut asking = call();
+        let names = ["a", "b", "c"].into_iter().zip(paths);
+        asking.call().paths = names.map(|(name, path)| arg_path(name, path)).collect();
+        assert_eq!(asking.outcome(&user(rule)), want, "{paths:?}");
+    };
+    check(&["docs/a.md"], PolicyOutcome::Allow);
+    check(&["docs/a.md", "docs", "/w/p"], PolicyOutcome::Allow);
+    check(&[".git/config"], PolicyOutcome::Ask(Answer::Remembered));
+    check(
+        &["/w/p", ".git/config"],
+        PolicyOutcome::Ask(Answer::Remembered),
+    );
+    check(
+        &[".git/config", "docs", "/w/p"],
+        PolicyOutcome::Ask(Answer::Remembered),
+    );
 }

@@ -36,10 +36,4 @@ impl Answer {
             detail: detail.into(),
         }
     }
-
-    /// Through when something is so that must not be so.
-    pub(crate) fn open_if(id: &str, open: bool, detail: impl Into<String>) -> Self {
-        let got = if open { Got::Through } else { Got::Stopped };
-        Self::new(id, got, detail)
-    }
 }

@@ -18,17 +18,23 @@ pub(crate) enum Backend {
     LinuxNsNoproc,
     /// Landlock and seccomp without namespaces.
     LinuxLandlock,
+    /// A profile of Seatbelt.
+    MacosSeatbelt,
+    /// A job object and a restricted token.
+    WindowsJob,
     /// Nothing.
     None,
 }
 
 impl Backend {
-    /// Every backend, in the order in which they are tried.
-    pub(crate) const ALL: [Self; 5] = [
+    /// Every backend; those of one system in the order in which they are tried.
+    pub(crate) const ALL: [Self; 7] = [
         Self::LinuxL3,
         Self::LinuxNs,
         Self::LinuxNsNoproc,
         Self::LinuxLandlock,
+        Self::MacosSeatbelt,
+        Self::WindowsJob,
         Self::None,
     ];
 
@@ -39,7 +45,19 @@ impl Backend {
             Self::LinuxNs => "linux-ns",
             Self::LinuxNsNoproc => "linux-ns-noproc",
             Self::LinuxLandlock => "linux-landlock",
+            Self::MacosSeatbelt => "macos-seatbelt",
+            Self::WindowsJob => "windows-job",
             Self::None => "none",
+        }
+    }
+
+    /// The system that it is for; nothing is nobody's.
+    pub(crate) fn system(self) -> &'static str {
+        match self {
+            Self::LinuxL3 | Self::LinuxNs | Self::LinuxNsNoproc | Self::LinuxLandlock => "linux",
+            Self::MacosSeatbelt => "macos",
+            Self::WindowsJob => "windows",
+            Self::None => "",
         }
     }
 

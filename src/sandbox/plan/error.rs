@@ -47,7 +47,7 @@ impl fmt::Display for PlanError {
             Self::UnknownBackend(name) => write!(
                 f,
                 "there is no sandbox backend `{name}`: use linux-l3, linux-ns, linux-ns-noproc, \
-                 linux-landlock or none"
+                 linux-landlock, macos-seatbelt, windows-job or none"
             ),
             Self::BadText(what) => {
                 write!(f, "{what} holds a NUL byte or is not a valid name")

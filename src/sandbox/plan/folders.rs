@@ -154,8 +154,16 @@ pub(super) fn plain(path: &Path) -> Result<(), PlanError> {
     if text.contains('\0') {
         return Err(PlanError::NotText(path.to_owned()));
     }
-    let dots = text.split('/').any(|part| part == "." || part == "..");
-    if !text.starts_with('/') || dots {
+    let separators: &[char] = if cfg!(windows) { &['/', '\\'] } else { &['/'] };
+    let dots = text
+        .split(separators)
+        .any(|part| part == "." || part == "..");
+    let rooted = if cfg!(windows) {
+        path.is_absolute()
+    } else {
+        text.starts_with('/')
+    };
+    if !rooted || dots {
         return Err(PlanError::NotAbsolute(path.to_owned()));
     }
     Ok(())

@@ -18,9 +18,18 @@ pub(crate) fn confinement(backend: Backend, grant: &Grant, offers: &Offers) -> C
 }
 
 fn level(guarantee: Guarantee, backend: Backend, grant: &Grant, offers: &Offers) -> Level {
+    match backend {
+        Backend::MacosSeatbelt => return in_seatbelt(guarantee, grant),
+        Backend::WindowsJob => return in_job(guarantee, grant),
+        Backend::LinuxL3
+        | Backend::LinuxNs
+        | Backend::LinuxNsNoproc
+        | Backend::LinuxLandlock
+        | Backend::None => {}
+    }
     match guarantee {
         Guarantee::Network => network(backend, grant),
-        Guarantee::NetworkPerHost => absent("hosts are not decided one by one in this version"),
+        Guarantee::NetworkPerHost => per_host(backend, grant),
         Guarantee::UnixSockets => sockets(grant),
         Guarantee::Limits => limits(backend, grant, offers),
         Guarantee::Environment => enforced("a helper that starts with an empty environment"),
@@ -62,11 +71,85 @@ fn in_landlock(guarantee: Guarantee) -> Level {
     }
 }
 
+/// What a profile holds by the letter of Seatbelt.
+fn in_seatbelt(guarantee: Guarantee, grant: &Grant) -> Level {
+    match guarantee {
+        Guarantee::Network if grant.network == Network::Whole => enforced(WHOLE),
+        Guarantee::NetworkPerHost => match grant.network {
+            Network::None => enforced("Seatbelt"),
+            Network::Hosts => absent("there is no proxy on macOS yet, so no host can be reached"),
+            Network::Whole => absent("the whole network was granted"),
+        },
+        Guarantee::UnixSockets => sockets(grant),
+        Guarantee::TreeKill => weakened(
+            "its process group",
+            "a process that leaves the group is missed",
+        ),
+        Guarantee::Limits => weakened(
+            "resource limits",
+            "memory and the number of processes are not limited on macOS",
+        ),
+        Guarantee::Terminal if grant.terminal => weakened(
+            "Seatbelt",
+            "a program that has the terminal can type into it",
+        ),
+        Guarantee::Terminal => enforced("a session of its own and Seatbelt"),
+        Guarantee::Environment => enforced("a helper that starts with an empty environment"),
+        Guarantee::Writes
+        | Guarantee::ProtectedPaths
+        | Guarantee::Secrets
+        | Guarantee::Network
+        | Guarantee::Processes => enforced("Seatbelt"),
+    }
+}
+
+/// What a job and a token without rights hold. They bound what a program takes and leaves behind,
+/// not what it reads, writes and reaches: the user's own files stay the user's.
+fn in_job(guarantee: Guarantee, grant: &Grant) -> Level {
+    match guarantee {
+        Guarantee::Writes => absent("files of the user can be written on Windows"),
+        Guarantee::ProtectedPaths => absent("protected files can be written on Windows"),
+        Guarantee::Secrets => absent("files of the user can be read on Windows"),
+        Guarantee::Network if grant.network == Network::Whole => enforced(WHOLE),
+        Guarantee::Network => absent("the network is open on Windows"),
+        Guarantee::NetworkPerHost => absent("hosts are not decided one by one on Windows"),
+        Guarantee::UnixSockets => absent("sockets and named pipes of the user are open on Windows"),
+        Guarantee::Processes => weakened(
+            "a token without privileges and a job",
+            "other processes of the user can be seen and opened",
+        ),
+        Guarantee::TreeKill => enforced("a job that ends with its last handle"),
+        Guarantee::Limits => weakened(
+            "a job",
+            "the size and the number of files are not limited on Windows",
+        ),
+        Guarantee::Terminal if grant.terminal => absent("the program has the console"),
+        Guarantee::Terminal => enforced("no console"),
+        Guarantee::Environment => enforced("a helper that starts with an empty environment"),
+    }
+}
+
+const WHOLE: &str = "nothing: the whole network was granted";
+
 fn network(backend: Backend, grant: &Grant) -> Level {
     match (grant.network, backend.has_namespaces()) {
-        (Network::Whole, _) => enforced("nothing: the whole network was granted"),
+        (Network::Whole, _) => enforced(WHOLE),
+        (Network::Hosts, true) => enforced("network namespace and proxy"),
+        (Network::None, true) => enforced("network namespace"),
+        (Network::None | Network::Hosts, false) => enforced("seccomp"),
+    }
+}
+
+/// Whether a host is reached only when it was decided. Where none can be reached at all, that holds.
+fn per_host(backend: Backend, grant: &Grant) -> Level {
+    match (grant.network, backend.has_namespaces()) {
+        (Network::Whole, _) => absent("the whole network was granted"),
+        (Network::Hosts, true) => enforced("network namespace and proxy"),
         (Network::None, true) => enforced("network namespace"),
         (Network::None, false) => enforced("seccomp"),
+        (Network::Hosts, false) => absent(
+            "without a network namespace there is no place for the proxy, so no host can be reached",
+        ),
     }
 }
 

@@ -56,6 +56,11 @@ impl Plan {
         &self.notices
     }
 
+    /// Whether the program reaches hosts through a proxy in main.
+    pub(crate) fn has_proxy(&self) -> bool {
+        self.network == Network::Hosts && self.backend.has_namespaces()
+    }
+
     /// The writable folders of the machine, outermost first.
     pub(crate) fn writable(&self) -> impl Iterator<Item = &Path> {
         self.folders
@@ -124,7 +129,7 @@ pub(crate) fn plan_with(
     Ok(Plan {
         backend,
         launch: launch.clone(),
-        folders: folders(grant, temp.as_deref())?,
+        folders: seen(folders(grant, temp.as_deref())?, backend, grant),
         protect: grant.protect.clone(),
         hide: grant.hide.clone(),
         sockets: grant.sockets.clone(),
@@ -148,6 +153,18 @@ fn limits(grant: &Grant, offers: &Offers) -> Limits {
         limits.tree_bytes = Some((offers.memory / 2).max(one));
     }
     limits
+}
+
+/// Elsewhere than on Linux nothing is laid over the disk: what counts is what was granted.
+fn seen(mut folders: Vec<Folder>, backend: Backend, grant: &Grant) -> Vec<Folder> {
+    if matches!(backend, Backend::MacosSeatbelt | Backend::WindowsJob) {
+        let sockets = &grant.sockets;
+        let granted = grant.read.iter().chain(&grant.write).chain(&grant.temp);
+        let granted: Vec<&PathBuf> = granted.chain(sockets).collect();
+        folders.retain(|folder| granted.contains(&&folder.path));
+        folders.retain(|folder| matches!(folder.kind, FolderKind::Read | FolderKind::Write));
+    }
+    folders
 }
 
 /// Whether the machine's own `/tmp` is granted, where birdcage would leave its folder.
@@ -223,12 +240,12 @@ mod tests {
         let no = Some("no user namespaces");
         check(
             &[(Backend::LinuxL3, no), (Backend::LinuxNs, None)],
-            "linux-ns: network-per-host absent",
+            "linux-ns",
         );
         check(
             &[(Backend::LinuxNs, no), (Backend::LinuxLandlock, None)],
             "linux-landlock: writes weakened, protected-paths absent, secrets weakened, \
-             network-per-host absent, processes weakened, tree-kill weakened, limits weakened",
+             processes weakened, tree-kill weakened, limits weakened",
         );
         let none = plan_with(
             &offers(&[(Backend::LinuxNs, no)]),

@@ -1,6 +1,7 @@
 //! A running confined process, seen from the host program.
 
 use std::io;
+use std::net::TcpListener;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::Child;
 use std::sync::OnceLock;
@@ -36,6 +37,8 @@ pub(crate) struct Confined {
     pub(crate) stdout: Option<Receiver>,
     /// Its error output, when piped.
     pub(crate) stderr: Option<Receiver>,
+    /// Where it connects to reach a host, when hosts are decided one by one.
+    pub(crate) listener: Option<TcpListener>,
     helper: Helper,
     control: Option<BufReader<UnixStream>>,
     last_words: Vec<u8>,
@@ -66,6 +69,7 @@ impl Confined {
             mut child,
             control,
             stdin,
+            listener,
         } = started;
         control.set_nonblocking(true)?;
         let pid = child.id();
@@ -86,6 +90,7 @@ impl Confined {
                 .map(own)
                 .map(Receiver::from_owned_fd)
                 .transpose()?,
+            listener,
             helper: Helper {
                 pidfd: sys::watched(pidfd)?,
                 child: Some(child),

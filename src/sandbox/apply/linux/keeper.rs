@@ -15,7 +15,7 @@ use super::entry::{Handed, fail};
 use super::survey::Survey;
 use super::sys::{self, Disposition, Forked};
 use super::watch::Watch;
-use super::{bare, init, probe};
+use super::{bare, doorway, init, probe};
 use crate::grant::Network;
 use crate::sandbox::exit::Exit;
 use crate::sandbox::plan::{Backend, Plan};
@@ -28,12 +28,15 @@ pub(super) const KEYS: [i32; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTSTP, l
 pub(super) fn run(handed: Handed) -> ! {
     settle(&handed.plan);
     let (handed, error) = match handed.plan.backend {
-        Backend::LinuxL3 | Backend::LinuxNs | Backend::LinuxNsNoproc => match prepare(&handed.plan)
-        {
+        Backend::LinuxL3 | Backend::LinuxNs | Backend::LinuxNsNoproc => match prepare(&handed) {
             Ok(entered) => divide(handed, entered),
             Err(error) => (handed, error),
         },
         Backend::LinuxLandlock | Backend::None => bare::run(handed),
+        other @ (Backend::MacosSeatbelt | Backend::WindowsJob) => {
+            let error = format!("{other} is not for this system");
+            (handed, StageError::new("backend", error))
+        }
     };
     fail(handed.status, &error)
 }
@@ -77,13 +80,21 @@ struct Entered {
     null: OwnedFd,
 }
 
-fn prepare(plan: &Plan) -> Result<Entered, StageError> {
+fn prepare(handed: &Handed) -> Result<Entered, StageError> {
+    let plan = &handed.plan;
     let null = null().map_err(|e| StageError::os("devices", "/dev/null", &e))?;
     let (watch, hold) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|e| StageError::os("fork", "pipe", &e.into()))?;
     let survey = Survey::of(plan)?;
-    let cgroup = match group(plan).and_then(|group| Ok((group, unshare(plan)?))) {
-        Ok((cgroup, ())) => cgroup,
+    let cgroup = group(plan).and_then(|group| {
+        let entered = unshare(plan).and_then(|()| connect(handed));
+        if let (Err(_), Some(group)) = (&entered, &group) {
+            group.remove();
+        }
+        entered.map(|()| group)
+    });
+    let cgroup = match cgroup {
+        Ok(cgroup) => cgroup,
         Err(error) => {
             survey.tidy();
             return Err(error);
@@ -178,11 +189,12 @@ fn unshare(plan: &Plan) -> Result<(), StageError> {
     map("/proc/self/uid_map", format!("{uid} {uid} 1\n")).map_err(stage("user-map"))?;
     map("/proc/self/gid_map", format!("{gid} {gid} 1\n")).map_err(stage("user-map"))?;
     let mut flags = UnshareFlags::NEWPID | UnshareFlags::NEWIPC | UnshareFlags::NEWUTS;
-    if plan.network == Network::None {
+    let own_network = plan.network != Network::Whole;
+    if own_network {
         flags |= UnshareFlags::NEWNET;
     }
     sys::unshare(flags).map_err(stage("namespaces"))?;
-    if plan.network == Network::None {
+    if own_network {
         let socket = rustix::net::socket_with(
             rustix::net::AddressFamily::INET,
             rustix::net::SocketType::DGRAM,
@@ -193,6 +205,14 @@ fn unshare(plan: &Plan) -> Result<(), StageError> {
         sys::loopback_up(socket).map_err(stage("loopback"))?;
     }
     Ok(())
+}
+
+/// The way to a proxy, where hosts are decided one by one.
+fn connect(handed: &Handed) -> Result<(), StageError> {
+    match handed.plan.network {
+        Network::Hosts => doorway::open(&handed.control),
+        Network::None | Network::Whole => Ok(()),
+    }
 }
 
 /// A descriptor of `/dev/null`, taken before the view changes.

@@ -12,6 +12,7 @@ mod cage;
 mod cgroup;
 mod confined;
 mod devices;
+mod doorway;
 mod entry;
 mod escape;
 mod facts;
@@ -20,7 +21,6 @@ mod guard;
 mod handover;
 mod init;
 mod keeper;
-mod links;
 mod mounts;
 mod passing;
 mod placeholder;
@@ -31,7 +31,6 @@ mod repository;
 mod seccomp;
 #[cfg(feature = "birdcage")]
 mod stage_two;
-mod stamps;
 mod start;
 mod stock;
 mod survey;
@@ -42,11 +41,12 @@ mod view;
 mod wall;
 mod watch;
 
+use super::stamps;
 pub(crate) use cgroup::offer as cgroup;
+
 pub(crate) use confined::{Confined, spawn};
 pub(crate) use entry::run_helper_if_requested;
 pub(crate) use escape::{reach, try_escapes};
 pub(crate) use facts::facts;
-pub(crate) use links::second_names;
 pub(crate) use probe::{is_root, memory, system, try_backend};
 pub(crate) use wall::landlock_abi;

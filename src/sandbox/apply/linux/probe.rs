@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 
 use crate::grant::{Grant, Launch};
-use crate::sandbox::advice::Failure;
+use crate::sandbox::advice::START;
 use crate::sandbox::machine::Machine;
 use crate::sandbox::plan::{Backend, plan};
-use crate::sandbox::spawn::{SpawnError, Stdio};
+use crate::sandbox::spawn::{SpawnError, StageError, Stdio};
 
-use super::facts;
 use super::start::start;
 
 /// The name under which the scratch process is executed.
@@ -20,8 +19,8 @@ pub(crate) fn is_root() -> bool {
 }
 
 /// Confines a scratch process; the failure says which step failed, with a way out where one is known.
-pub(crate) fn try_backend(backend: Backend) -> Result<(), Failure> {
-    let program = std::env::current_exe().map_err(Failure::plain)?;
+pub(crate) fn try_backend(backend: Backend) -> Result<(), StageError> {
+    let program = std::env::current_exe().map_err(plain)?;
     let launch = Launch {
         program: program.clone(),
         name: SCRATCH.to_owned(),
@@ -34,19 +33,16 @@ pub(crate) fn try_backend(backend: Backend) -> Result<(), Failure> {
         ..Grant::default()
     };
     let plan = plan(&Machine::only(backend.name()), &launch, &grant);
-    let mut started =
-        start(&plan.map_err(Failure::plain)?, Stdio::Inherit).map_err(|error| failure(&error))?;
+    let mut started = start(&plan.map_err(plain)?, Stdio::Inherit).map_err(stage)?;
     drop(started.control);
-    started.child.wait().map_err(Failure::plain)?;
+    started.child.wait().map_err(plain)?;
     Ok(())
 }
 
-fn failure(error: &SpawnError) -> Failure {
+fn stage(error: SpawnError) -> StageError {
     match error {
-        SpawnError::Stage(stage) => {
-            Failure::of(&stage.stage, &stage.error, stage.errno, &facts::facts())
-        }
-        other => Failure::plain(other),
+        SpawnError::Stage(stage) => stage,
+        other => plain(other),
     }
 }
 
@@ -54,6 +50,10 @@ fn failure(error: &SpawnError) -> Failure {
 pub(crate) fn memory() -> u64 {
     let info = rustix::system::sysinfo();
     u64::from(info.totalram) * u64::from(info.mem_unit)
+}
+
+fn plain(error: impl std::fmt::Display) -> StageError {
+    StageError::new(START, error.to_string())
 }
 
 /// The system's name and release.

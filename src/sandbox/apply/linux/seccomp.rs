@@ -164,7 +164,7 @@ fn rules(plan: &Plan) -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::Ba
     if plan.sockets.is_empty() {
         families.push(libc::AF_UNIX);
     }
-    if !plan.backend.has_namespaces() && plan.network == Network::None {
+    if !plan.backend.has_namespaces() && plan.network != Network::Whole {
         families.extend(INTERNET);
     }
     let one_of = |argument: u8, values: &[u64]| -> Result<Vec<SeccompRule>, _> {

@@ -2,6 +2,7 @@
 //! memory, never in an argument, which every user of the machine could read.
 
 use std::io::{self, Read, Write};
+use std::net::TcpListener;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -11,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::pipe::PipeFlags;
 
-use super::passing;
+use super::{doorway, passing};
 use crate::sandbox::plan::Plan;
 use crate::sandbox::spawn::{SpawnError, StageError, Stdio};
 
@@ -43,6 +44,8 @@ pub(super) struct Started {
     pub(super) control: UnixStream,
     /// The program's input, when it is a pipe.
     pub(super) stdin: Option<OwnedFd>,
+    /// Where the program connects to reach a host, when hosts are decided one by one.
+    pub(super) listener: Option<TcpListener>,
 }
 
 /// Starts a helper and waits until its program runs or a step failed.
@@ -69,8 +72,10 @@ pub(super) fn start(plan: &Plan, stdio: Stdio) -> Result<Started, SpawnError> {
         child,
         control,
         stdin,
+        listener: None,
     };
-    if let Err(error) = await_exec(status) {
+    let runs = await_exec(status).and_then(|()| started.take_listener(plan));
+    if let Err(error) = runs {
         // Without its lifeline the helper kills what it started and tidies up; the kill is for one
         // that hangs.
         let _ = started.control.shutdown(std::net::Shutdown::Both);
@@ -81,11 +86,19 @@ pub(super) fn start(plan: &Plan, stdio: Stdio) -> Result<Started, SpawnError> {
         super::placeholder::sweep_later(plan.protect.clone());
         return Err(error);
     }
-    started
-        .control
-        .write_all(RUNS)
-        .map_err(SpawnError::Helper)?;
+    // A program that has ended already needs no time.
+    let _ = started.control.write_all(RUNS);
     Ok(started)
+}
+
+impl Started {
+    fn take_listener(&mut self, plan: &Plan) -> Result<(), SpawnError> {
+        if plan.has_proxy() {
+            let listener = doorway::take(&self.control);
+            self.listener = Some(listener.map_err(SpawnError::Helper)?);
+        }
+        Ok(())
+    }
 }
 
 #[expect(

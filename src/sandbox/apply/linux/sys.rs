@@ -111,6 +111,18 @@ pub(super) fn loopback_up(socket: impl AsFd) -> io::Result<()> {
     check(result.into())
 }
 
+/// The network namespace of a socket. Only who has power over that namespace is told.
+pub(super) fn network_of(socket: impl AsFd) -> io::Result<OwnedFd> {
+    /// `SIOCGSKNS` of `linux/sockios.h`; libc does not name it.
+    const SIOCGSKNS: u32 = 0x894C;
+    // SAFETY: this request takes no argument and gives a new descriptor. WHY: rustix has no call for
+    // it.
+    let fd = unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), SIOCGSKNS as _, 0) };
+    check(fd.into())?;
+    // SAFETY: the call above just made this descriptor, and nothing else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
 /// Closes every descriptor from `first` on.
 pub(super) fn close_from(first: u32) -> io::Result<()> {
     close_range(first, 0)

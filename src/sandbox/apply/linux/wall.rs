@@ -20,8 +20,8 @@ const NEWEST: ABI = ABI::V6;
 /// Written inside every namespace, besides the granted folders: all of it is private.
 const PRIVATE: &[&str] = &["/dev"];
 
-/// Written as well, unless it is a whole one and by root: there nothing covers what steers the
-/// machine.
+/// Written as well, unless it is a whole one: there nothing covers what steers the machine, and behind
+/// the second wall every user is the root of namespaces that have settings.
 const PROC: &str = "/proc";
 
 /// Before this one, files outside can be truncated.
@@ -93,7 +93,7 @@ fn around_writes(plan: &Plan) -> Result<RulesetStatus, landlock::RulesetError> {
         .handle_access(writes)?
         .scope(Scope::AbstractUnixSocket | Scope::Signal)?
         .create()?;
-    let steers = plan.backend == Backend::LinuxL3 && is_root();
+    let steers = plan.backend == Backend::LinuxL3;
     let proc = (!steers).then_some(&PROC);
     for path in plan.writable() {
         rules = allow_writes(rules, path, writes)?;

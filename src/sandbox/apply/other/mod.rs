@@ -1,17 +1,52 @@
-//! Systems without a sandbox backend yet: a process can be started unconfined when policy says so.
+//! Systems without a sandbox backend: a process can be started unconfined when policy says so. Its
+//! environment is still the granted one.
 
-mod confined;
+use tokio::process::{Child, Command};
 
-pub(crate) use confined::{Confined, spawn};
+use crate::sandbox::advice::START;
+use crate::sandbox::plan::{Backend, Plan};
+use crate::sandbox::spawn::{SpawnError, StageError, Stdio};
 
-use std::path::{Path, PathBuf};
+/// A process without a helper is killed itself.
+#[derive(Debug)]
+pub(super) struct Lifeline;
 
-use crate::grant::{Confinement, Grant};
-use crate::sandbox::advice::{Failure, MachineFacts};
-use crate::sandbox::escape::Answer;
-use crate::sandbox::machine::Machine;
-use crate::sandbox::plan::{Backend, CgroupOffer};
-use crate::sandbox::reach::Reached;
+impl Lifeline {
+    /// Whether the process was asked to end: there is no way.
+    pub(super) fn ask(&mut self) -> bool {
+        false
+    }
+
+    /// Kills it.
+    pub(super) fn cut(&mut self, child: &mut Child) {
+        let _ = child.start_kill();
+    }
+}
+
+/// Starts a plan without confining it: the plan says so, guarantee by guarantee.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the sandbox is what starts processes"
+)]
+#[expect(clippy::unused_async, reason = "the same signature on every system")]
+pub(super) async fn start(plan: Plan, stdio: Stdio) -> Result<(Child, Lifeline), SpawnError> {
+    let stream = || match stdio {
+        Stdio::Piped => std::process::Stdio::piped(),
+        Stdio::Inherit => std::process::Stdio::inherit(),
+    };
+    let mut command = Command::new(&plan.launch.program);
+    command
+        .args(&plan.launch.args)
+        .env_clear()
+        .envs(&plan.env.0)
+        .current_dir(&plan.launch.cwd)
+        .stdin(stream())
+        .stdout(stream())
+        .stderr(stream())
+        .kill_on_drop(true);
+    let child = command.spawn().map_err(SpawnError::Helper)?;
+    Ok((child, Lifeline))
+}
 
 /// Does nothing: no helper is used here.
 pub(crate) fn run_helper_if_requested() {}
@@ -26,47 +61,9 @@ pub(crate) fn landlock_abi() -> u32 {
     0
 }
 
-/// Not asked: nothing is limited here yet.
-pub(crate) fn memory() -> u64 {
-    0
-}
-
-/// There are no cgroups here.
-pub(crate) fn cgroup() -> Option<CgroupOffer> {
-    None
-}
-
-/// No guard works here yet, so none can be passed.
-pub(crate) fn second_names(_paths: &[std::path::PathBuf]) -> Vec<std::path::PathBuf> {
-    Vec::new()
-}
-
-/// No backend works here yet.
-pub(crate) fn try_backend(_backend: Backend) -> Result<(), Failure> {
-    Err(Failure::plain("no sandbox backend for this system yet"))
-}
-
-/// Nothing is known that a way out would need.
-pub(crate) fn facts() -> MachineFacts {
-    MachineFacts::default()
-}
-
-/// There is no sandbox here to escape from.
-pub(crate) fn try_escapes(
-    _backend: Backend,
-    _ids: &[&str],
-    _tell: &mut dyn FnMut(&Confinement, Answer),
-) -> Result<Confinement, String> {
-    Err("no sandbox backend for this system yet".to_owned())
-}
-
-/// Nothing can be tried without a backend.
-pub(crate) fn reach(
-    _machine: &Machine,
-    _cwd: &Path,
-    _tried: (&Grant, &[PathBuf]),
-) -> Result<Reached, String> {
-    Err("no sandbox backend for this system yet".to_owned())
+/// No backend works here.
+pub(crate) fn try_backend(_backend: Backend) -> Result<(), StageError> {
+    Err(StageError::new(START, "no sandbox backend for this system"))
 }
 
 /// The system's name.

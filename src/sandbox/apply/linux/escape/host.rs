@@ -144,10 +144,10 @@ impl Before {
             let new = after.iter().find(|entry| !before.contains(entry));
             let gone = before.iter().find(|entry| !after.contains(entry));
             let what = new.or(gone).map(|(path, _)| path.display().to_string());
-            Answer::open_if(id, what.is_some(), what.unwrap_or_default())
+            open_if(id, what.is_some(), what.unwrap_or_default())
         };
         let (network, local) = (targets.connections(), targets.local_connections());
-        let came = |id, count: usize| Answer::open_if(id, count > 0, format!("{count} came"));
+        let came = |id, count: usize| open_if(id, count > 0, format!("{count} came"));
         let left = [".creance", ".mcp.json", ".git2", ".vscode", ".cursor"]
             .iter()
             .find(|name| scene.project.join(name).symlink_metadata().is_ok());
@@ -158,9 +158,9 @@ impl Before {
             changed("host-guarded", &self.guarded, &after.guarded),
             came("host-network", network),
             came("host-sockets", local),
-            Answer::open_if("host-process", !targets.process_lives(), "it lives"),
-            Answer::open_if("host-memory", !targets.memory_is_whole(), "it is as it was"),
-            Answer::open_if(
+            open_if("host-process", !targets.process_lives(), "it lives"),
+            open_if("host-memory", !targets.memory_is_whole(), "it is as it was"),
+            open_if(
                 "host-leftovers",
                 left.is_some(),
                 left.map_or(String::new(), |name| format!("`{name}` was left")),
@@ -272,4 +272,14 @@ impl Live {
         let _ = self.started.child.wait();
         serde_json::from_str(told.lines().next()?).ok()
     }
+}
+
+/// Through when something is so that must not be so.
+#[expect(
+    clippy::fn_params_excessive_bools,
+    reason = "it is the condition itself"
+)]
+pub(super) fn open_if(id: &str, open: bool, detail: impl Into<String>) -> Answer {
+    let got = if open { Got::Through } else { Got::Stopped };
+    Answer::new(id, got, detail)
 }

@@ -11,7 +11,7 @@ use rustix::pipe::PipeFlags;
 use rustix::process::{Pid, Signal, WaitOptions};
 
 use super::super::sys::{self, Forked};
-use super::attempts::{self, Attempt, Miss};
+use super::attempts::{self, Attempt, Told};
 use super::ground::Ground;
 use super::raw;
 use crate::sandbox::escape::{Answer, Got};
@@ -45,6 +45,9 @@ const ATTEMPT_MAX: Timespec = Timespec {
     tv_sec: 5,
     tv_nsec: 0,
 };
+
+/// What a daemon does at most, every five milliseconds.
+const BEATS_MAX: u64 = 2_000;
 
 /// The end of a forger, which must be told as it was.
 pub(super) const FORGED_END: i32 = 3;
@@ -161,12 +164,13 @@ fn listen(id: &str, mut answer: std::fs::File, child: Pid) -> Answer {
     }
 }
 
-fn said(id: &str, outcome: Result<(), Miss>) -> Answer {
+fn said(id: &str, outcome: Result<(), Told>) -> Answer {
     match outcome {
         Ok(()) => Answer::new(id, Got::Through, ""),
-        Err(Miss::Stopped(why)) => Answer::new(id, Got::Stopped, why),
-        Err(Miss::Sent) => Answer::new(id, Got::Sent, ""),
-        Err(Miss::Skipped(why)) => Answer::new(id, Got::Skipped, why),
+        Err(Told::Through(what)) => Answer::new(id, Got::Through, what),
+        Err(Told::Stopped(why)) => Answer::new(id, Got::Stopped, why),
+        Err(Told::Sent) => Answer::new(id, Got::Sent, ""),
+        Err(Told::Skipped(why)) => Answer::new(id, Got::Skipped, why),
     }
 }
 
@@ -197,7 +201,8 @@ fn daemon(file: &std::path::Path) -> i32 {
         sys::set_signal(signal, sys::Disposition::Ignore);
     }
     let _ = sys::close_from(0);
-    for beat in 0_u64.. {
+    // One that is missed must not stay on a person's machine.
+    for beat in 0..BEATS_MAX {
         if std::fs::write(file, beat.to_string()).is_err() {
             break;
         }

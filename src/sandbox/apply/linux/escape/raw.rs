@@ -63,12 +63,18 @@ pub(super) fn type_key(terminal: impl std::os::fd::AsFd, request: i64) -> io::Re
     Ok(())
 }
 
-/// Opens a POSIX message queue, making it when asked to.
-pub(super) fn open_queue(name: &std::ffi::CStr, make: bool) -> io::Result<std::os::fd::OwnedFd> {
-    let flags = if make {
-        libc::O_RDONLY | libc::O_CREAT
-    } else {
-        libc::O_RDONLY
+/// Whether a queue is to be there, or to be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Queue {
+    Find,
+    Make,
+}
+
+/// Opens a POSIX message queue.
+pub(super) fn open_queue(name: &std::ffi::CStr, queue: Queue) -> io::Result<std::os::fd::OwnedFd> {
+    let flags = match queue {
+        Queue::Find => libc::O_RDONLY,
+        Queue::Make => libc::O_RDONLY | libc::O_CREAT,
     };
     // SAFETY: the name outlives the call; no attributes are passed. WHY: no wrapper opens queues.
     let queue = unsafe {

@@ -27,7 +27,7 @@ const FOLDERS: &[&str] = &[
     "home/project/.git/objects",
     "home/project/granted",
     "outside",
-    "hidden",
+    "outside/hidden",
     "temp",
 ];
 
@@ -45,7 +45,7 @@ const FILES: &[(&str, &str)] = &[
     ("home/project/.git/config", "[core]\n"),
     ("outside/target.txt", "target"),
     ("outside/spare.txt", "spare"),
-    ("hidden/secret", "SECRET-HIDDEN"),
+    ("outside/hidden/secret", "SECRET-HIDDEN"),
 ];
 
 impl Scene {
@@ -65,7 +65,7 @@ impl Scene {
             home: real.join("home"),
             project: real.join("home/project"),
             outside: real.join("outside"),
-            hidden: real.join("hidden"),
+            hidden: real.join("outside/hidden"),
             temp: real.join("temp"),
             root,
         })

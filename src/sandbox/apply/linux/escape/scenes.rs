@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::ground::{Ground, Ports, SysV};
+use super::host::open_if;
 use super::host::{Live, launch};
 use super::probe::{FORGED_END, role};
 use super::scene::{Scene, snapshot};
@@ -126,7 +127,7 @@ fn all_as(id: &str, answers: &[Answer], want: &[(&str, Got)]) -> Answer {
         answer.is_none_or(|answer| answer.got != *got)
     });
     let detail = wrong.map_or(String::new(), |(name, _)| format!("`{name}` went wrong"));
-    Answer::open_if(id, wrong.is_some(), detail)
+    open_if(id, wrong.is_some(), detail)
 }
 
 fn made() -> Result<(Scene, crate::grant::Grant), String> {
@@ -142,7 +143,7 @@ fn told_end(backend: Backend, id: &str) -> Result<Answer, String> {
     let told = live.finish();
     let code = told.and_then(|exit| exit.code);
     let what = told.map_or_else(|| "nothing".to_owned(), |exit| exit.to_string());
-    Ok(Answer::open_if(
+    Ok(open_if(
         id,
         code != Some(FORGED_END),
         format!("it was told as it was: {what}"),
@@ -167,9 +168,12 @@ fn daemon(backend: Backend, id: &str, end: fn(&mut Live)) -> Result<Answer, Stri
     end(&mut live);
     live.finish();
     let silent = silent(&beat);
-    // A daemon that was missed stops when its file is gone.
-    let _ = fs::remove_dir_all(&scene.project);
-    Ok(Answer::open_if(
+    // A daemon that was missed stops when it cannot write any more.
+    let away = scene.home.join("away");
+    if fs::rename(&scene.project, away).is_ok() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(open_if(
         id,
         !silent,
         if silent {
@@ -208,7 +212,7 @@ fn second_name(backend: Backend, id: &str) -> Result<Answer, String> {
         .iter()
         .any(|notice| notice.contains("pre-commit"));
     live.finish();
-    Ok(Answer::open_if(
+    Ok(open_if(
         id,
         !said,
         if said {
@@ -231,11 +235,7 @@ fn swapped(backend: Backend, id: &str) -> Result<Answer, String> {
         Err(refused) => refused,
         Ok(answers) => answers.into_iter().map(|answer| answer.detail).collect(),
     };
-    Ok(Answer::open_if(
-        id,
-        snapshot(&scene.outside) != before,
-        detail,
-    ))
+    Ok(open_if(id, snapshot(&scene.outside) != before, detail))
 }
 
 /// `.git/hooks` is a link: it starts, what it leads to is guarded, the link stays.
@@ -268,7 +268,7 @@ fn linked_hooks(backend: Backend, id: &str) -> Result<Answer, String> {
     let answer = all_as(id, &answers, &want);
     let changed = snapshot(&shared) != before || !git.join("hooks").is_symlink();
     Ok(match answer.got {
-        Got::Stopped => Answer::open_if(id, changed, "the link and what it leads to stay"),
+        Got::Stopped => open_if(id, changed, "the link and what it leads to stay"),
         _ => answer,
     })
 }
@@ -349,7 +349,7 @@ fn by_hand(_: Backend, id: &str) -> Result<Answer, String> {
         .map_err(|error| error.to_string())?;
     let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     let refused = output.status.code() == Some(super::super::entry::FAILED);
-    Ok(Answer::open_if(id, !refused, said))
+    Ok(open_if(id, !refused, said))
 }
 
 /// A second sandbox beside the first.

@@ -65,7 +65,7 @@ impl Targets {
         };
         let _ = fs::write(&targets.shared, SHARED);
         if let Some(queue) = &targets.queue {
-            let _ = raw::open_queue(queue, true);
+            let _ = raw::open_queue(queue, raw::Queue::Make);
         }
         targets.tcp.set_nonblocking(true)?;
         targets.udp.set_nonblocking(true)?;

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::start::start;
 use super::host::launch;
+use super::host::open_if;
 use super::probe::{PROBE, role};
 use super::scene::Scene;
 use super::scenes::ground_of;
@@ -127,7 +128,7 @@ fn take(order: &[u8]) -> io::Result<()> {
     drop(started.control);
     started.child.wait()?;
     let left = rustix::io::ioctl_fionread(&terminal)?;
-    let typed = Answer::open_if(LEFT, left > 0, format!("{left} bytes were typed"));
+    let typed = open_if(LEFT, left > 0, format!("{left} bytes were typed"));
     text.push_str(&serde_json::to_string(&typed).map_err(io::Error::other)?);
     File::from(answers).write_all(text.as_bytes())
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode};
 
 use super::super::ground::Ground;
-use super::{Attempts, Miss, Try, append, skip, stopped, through_if};
+use super::{Attempts, Told, Try, append, skip, stopped, through_if};
 
 pub(super) const ATTEMPTS: Attempts = &[
     ("dev-null", |_| append("/dev/null")),
@@ -96,7 +96,7 @@ fn others(ground: &Ground) -> Try {
     };
     let open = |path: &&PathBuf| !plain(path) && OpenOptions::new().read(true).open(path).is_ok();
     match found.iter().find(open) {
-        Some(_) => Ok(()),
+        Some(node) => Err(Told::Through(node.display().to_string())),
         None => Err(stopped(format!("none of {} opens", found.len()))),
     }
 }
@@ -127,7 +127,7 @@ fn make(path: &Path) -> Try {
     Ok(File::open(path).map(drop)?)
 }
 
-fn there(ground: &Ground, path: &Path) -> Result<(), Miss> {
+fn there(ground: &Ground, path: &Path) -> Result<(), Told> {
     if ground.absent.iter().any(|absent| absent == path) {
         return Err(skip("this machine has none"));
     }
@@ -187,7 +187,7 @@ fn first(paths: &[PathBuf], open: impl Fn(&Path) -> Try) -> Try {
     for path in paths {
         match open(path) {
             Ok(()) => return Ok(()),
-            Err(Miss::Skipped(_)) => {}
+            Err(Told::Skipped(_)) => {}
             Err(miss) => last = miss,
         }
     }

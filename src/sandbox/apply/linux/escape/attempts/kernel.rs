@@ -4,7 +4,7 @@
 use super::super::super::sys;
 use super::super::ground::Ground;
 use super::super::raw;
-use super::{Attempts, Miss, Try, refused, skip, stopped};
+use super::{Attempts, Told, Try, refused, skip, stopped};
 
 const AT_FDCWD: i64 = -100;
 const OPEN_TREE_CLONE: i64 = 1;
@@ -204,7 +204,7 @@ fn unknown(_: &Ground) -> Try {
             _ => return Ok(()),
         }
     }
-    Err(Miss::Stopped(
+    Err(Told::Stopped(
         "the kernel is told to have none of them".to_owned(),
     ))
 }

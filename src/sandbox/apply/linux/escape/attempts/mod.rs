@@ -11,6 +11,7 @@ mod secrets;
 mod sockets;
 mod state;
 mod visitors;
+mod walks;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -24,9 +25,11 @@ pub(super) use sockets::connects;
 pub(super) use state::who;
 pub(super) use visitors::{Held, NEIGHBOUR, hold};
 
-/// Why an attempt did not get through.
+/// What an attempt tells besides that it got through.
 #[derive(Debug)]
-pub(super) enum Miss {
+pub(super) enum Told {
+    /// It got through, to what.
+    Through(String),
     /// It was stopped, by what.
     Stopped(String),
     /// It went off without an error; the host looks whether it arrived.
@@ -35,20 +38,20 @@ pub(super) enum Miss {
     Skipped(String),
 }
 
-impl From<io::Error> for Miss {
+impl From<io::Error> for Told {
     fn from(error: io::Error) -> Self {
         Self::Stopped(error.to_string())
     }
 }
 
-impl From<rustix::io::Errno> for Miss {
+impl From<rustix::io::Errno> for Told {
     fn from(error: rustix::io::Errno) -> Self {
         Self::from(io::Error::from(error))
     }
 }
 
 /// What became of it: nothing means that it got through.
-type Try = Result<(), Miss>;
+type Try = Result<(), Told>;
 
 /// One attempt.
 pub(super) type Attempt = fn(&Ground) -> Try;
@@ -68,6 +71,7 @@ const ALL: &[Attempts] = &[
     limits::ATTEMPTS,
     state::ATTEMPTS,
     visitors::ATTEMPTS,
+    walks::ATTEMPTS,
 ];
 
 /// The attempt of a row.
@@ -77,16 +81,20 @@ pub(super) fn find(id: &str) -> Option<Attempt> {
     plain.map(|(_, attempt)| *attempt)
 }
 
-fn skip(why: impl Into<String>) -> Miss {
-    Miss::Skipped(why.into())
+fn skip(why: impl Into<String>) -> Told {
+    Told::Skipped(why.into())
 }
 
 /// Fails for a reason that is no error of the system.
-fn stopped(why: impl Into<String>) -> Miss {
-    Miss::Stopped(why.into())
+fn stopped(why: impl Into<String>) -> Told {
+    Told::Stopped(why.into())
 }
 
 /// Through when it is so.
+#[expect(
+    clippy::fn_params_excessive_bools,
+    reason = "it is the condition itself"
+)]
 fn through_if(open: bool, otherwise: &str) -> Try {
     if open {
         return Ok(());

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use super::super::ground::Ground;
 use super::super::raw;
-use super::{Attempts, Miss, Try, skip, stopped};
+use super::{Attempts, Told, Try, skip, stopped};
 use crate::sandbox::plan::Backend;
 
 const WAIT: Duration = Duration::from_millis(500);
@@ -42,7 +42,7 @@ pub(super) const ATTEMPTS: Attempts = &[
     ("udp-host", |g| {
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
         socket.send_to(b"x", (Ipv4Addr::LOCALHOST, g.ports.udp))?;
-        Err(Miss::Sent)
+        Err(Told::Sent)
     }),
     ("udp-out", |_| udp_out((AWAY, 53).into())),
     ("udp-multicast", |_| {
@@ -161,7 +161,10 @@ fn other_families() -> Try {
         .filter(|one| kinds.iter().any(|kind| family(*one, *kind, 0).is_ok()))
         .map(|one| one.to_string())
         .collect();
-    super::through_if(!open.is_empty(), "no family but those of the internet")
+    if open.is_empty() {
+        return Err(stopped("no family but those of the internet"));
+    }
+    Err(Told::Through(open.join(", ")))
 }
 
 fn netlink(protocol: i32) -> Try {

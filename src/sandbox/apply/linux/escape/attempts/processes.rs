@@ -9,7 +9,7 @@ use rustix::process::{Pid, PidfdFlags, Signal};
 use super::super::super::sys::{self, Forked};
 use super::super::ground::{CANARY, Ground};
 use super::super::raw;
-use super::{Attempts, Miss, Try, read, refused, stopped, through_if};
+use super::{Attempts, Told, Try, read, refused, stopped, through_if};
 use crate::sandbox::plan::Backend;
 
 pub(super) const ATTEMPTS: Attempts = &[
@@ -99,7 +99,7 @@ fn host(ground: &Ground) -> i64 {
     ground.process.into()
 }
 
-fn pid(ground: &Ground) -> Result<Pid, Miss> {
+fn pid(ground: &Ground) -> Result<Pid, Told> {
     Pid::from_raw(ground.process).ok_or_else(|| stopped("no process"))
 }
 
@@ -148,7 +148,7 @@ fn signal_by_io(ground: &Ground) -> Try {
         &[fd, libc::F_SETFL.into(), libc::O_ASYNC.into()],
     )?;
     rustix::io::write(&writer, b"x")?;
-    Err(Miss::Sent)
+    Err(Told::Sent)
 }
 
 const F_SETOWN: i64 = 8;

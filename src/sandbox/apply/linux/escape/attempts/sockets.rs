@@ -9,7 +9,7 @@ use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketT
 
 use super::super::ground::{Ground, datagram};
 use super::super::raw;
-use super::{Attempts, Miss, Try, append, skip, stopped, through_if};
+use super::{Attempts, Told, Try, append, skip, stopped};
 
 pub(super) const ATTEMPTS: Attempts = &[
     ("unix-readable", |g| stream(&g.outside.join("docker.sock"))),
@@ -76,7 +76,7 @@ pub(super) const ATTEMPTS: Attempts = &[
     ("posix-queue", |g| {
         let name = std::ffi::CString::new(format!("/{}", g.name));
         let name = name.map_err(|_| skip("a name with NUL"))?;
-        Ok(raw::open_queue(&name, false).map(drop)?)
+        Ok(raw::open_queue(&name, raw::Queue::Find).map(drop)?)
     }),
     ("own-shared-memory", |_| append("/dev/shm/own")),
 ];
@@ -95,7 +95,7 @@ fn append_existing(path: &Path) -> Try {
         .map(drop)?)
 }
 
-fn pair(kind: SocketType) -> Result<rustix::fd::OwnedFd, Miss> {
+fn pair(kind: SocketType) -> Result<rustix::fd::OwnedFd, Told> {
     let (near, _far) =
         rustix::net::socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?;
     Ok(near)
@@ -148,10 +148,13 @@ fn machine(ground: &Ground) -> Try {
         .iter()
         .filter(|path| connects(path))
         .collect();
-    through_if(
-        !open.is_empty(),
-        &format!("none of {} can be reached", ground.sockets.len()),
-    )
+    match open.first() {
+        None => Err(stopped(format!(
+            "none of {} can be reached",
+            ground.sockets.len()
+        ))),
+        Some(path) => Err(Told::Through(path.display().to_string())),
+    }
 }
 
 /// An object of the host's, by its number.

@@ -90,7 +90,13 @@ fn inherited(_: &Ground) -> Try {
         }
     }
     found.retain(|(_, target)| !target.to_string_lossy().starts_with("pipe:"));
-    through_if(!found.is_empty(), "only its three streams")
+    match found.first() {
+        None => Err(stopped("only its three streams")),
+        Some((number, target)) => {
+            let what = format!("{number} is {}", target.display());
+            Err(super::Told::Through(what))
+        }
+    }
 }
 
 fn ids(_: &Ground, number: libc::c_long) -> Try {

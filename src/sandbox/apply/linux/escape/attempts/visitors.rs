@@ -36,7 +36,7 @@ pub(in super::super) struct Held {
 /// Where the host tells the second sandbox about the first.
 pub(in super::super) const NEIGHBOUR: &str = "neighbour.json";
 
-fn neighbour(ground: &Ground) -> Result<Held, super::Miss> {
+fn neighbour(ground: &Ground) -> Result<Held, super::Told> {
     let text = fs::read(ground.outside.join(NEIGHBOUR))?;
     serde_json::from_slice(&text).map_err(|_| skip("no neighbour"))
 }

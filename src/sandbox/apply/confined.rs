@@ -1,18 +1,21 @@
-//! An unconfined process on a system without a backend: its environment is still the granted one,
-//! and it is killed when it is dropped.
+//! A running process, seen from the host program, on the systems where it is a child of the runtime:
+//! itself, or the helper that stands for its tree.
 
 use std::time::Duration;
 
-use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
+use super::system::{Lifeline, start};
 use crate::sandbox::exit::Exit;
 use crate::sandbox::plan::Plan;
 use crate::sandbox::spawn::{SpawnError, Stdio};
 
 /// Time for the process to end after its input was closed.
 const INPUT_GRACE: Duration = Duration::from_secs(2);
+/// Time for the process to end after it was asked to.
+const TERM_GRACE: Duration = Duration::from_secs(3);
 
-/// A running process. Dropping it kills the process.
+/// A running process. Dropping it ends the process, with its tree where there is a helper.
 #[derive(Debug)]
 pub(crate) struct Confined {
     /// Its input, when piped.
@@ -21,45 +24,31 @@ pub(crate) struct Confined {
     pub(crate) stdout: Option<ChildStdout>,
     /// Its error output, when piped.
     pub(crate) stderr: Option<ChildStderr>,
+    /// Where it connects to reach a host: nowhere, as no sandbox here has a network of its own.
+    pub(crate) listener: Option<std::net::TcpListener>,
     child: Child,
     pid: u32,
+    lifeline: Lifeline,
     kill: tokio::sync::Notify,
 }
 
-/// Starts a plan without confining it: the plan says so, guarantee by guarantee.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the sandbox is what starts processes"
-)]
-#[expect(clippy::unused_async, reason = "the same signature on every system")]
+/// Starts a plan. Returns when the program runs, or with the step that failed.
 pub(crate) async fn spawn(plan: Plan, stdio: Stdio) -> Result<Confined, SpawnError> {
-    let stream = || match stdio {
-        Stdio::Piped => std::process::Stdio::piped(),
-        Stdio::Inherit => std::process::Stdio::inherit(),
-    };
-    let mut command = Command::new(&plan.launch.program);
-    command
-        .args(&plan.launch.args)
-        .env_clear()
-        .envs(&plan.env.0)
-        .current_dir(&plan.launch.cwd)
-        .stdin(stream())
-        .stdout(stream())
-        .stderr(stream())
-        .kill_on_drop(true);
-    let mut child = command.spawn().map_err(SpawnError::Helper)?;
+    let (mut child, lifeline) = start(plan, stdio).await?;
     Ok(Confined {
         stdin: child.stdin.take(),
         stdout: child.stdout.take(),
         stderr: child.stderr.take(),
+        listener: None,
         pid: child.id().unwrap_or_default(),
         kill: tokio::sync::Notify::new(),
+        lifeline,
         child,
     })
 }
 
 impl Confined {
-    /// The process id.
+    /// The process id, which stands for the tree where there is a helper.
     pub(crate) fn pid(&self) -> u32 {
         self.pid
     }
@@ -69,14 +58,14 @@ impl Confined {
         let ended = tokio::select! {
             ended = self.child.wait() => ended,
             () = self.kill.notified() => {
-                let _ = self.child.start_kill();
+                self.lifeline.cut(&mut self.child);
                 self.child.wait().await
             }
         };
         ended.map_or(Exit::KILLED, exit_of)
     }
 
-    /// Ends the process: closes its input, waits 2 s, kills it.
+    /// Ends the process: closes its input, waits 2 s, asks it to end, waits 3 s, kills it.
     pub(crate) async fn shutdown(&mut self) -> Exit {
         self.stdin = None;
         if let Ok(exit) = tokio::time::timeout(INPUT_GRACE, self.wait()).await {
@@ -85,13 +74,18 @@ impl Confined {
         self.terminate().await
     }
 
-    /// Ends a process that reads something else than our input: kills it.
+    /// Ends a process that reads something else than our input.
     pub(crate) async fn terminate(&mut self) -> Exit {
+        if self.lifeline.ask()
+            && let Ok(exit) = tokio::time::timeout(TERM_GRACE, self.wait()).await
+        {
+            return exit;
+        }
         self.kill();
         self.wait().await
     }
 
-    /// Kills the process with the next `wait`.
+    /// Kills everything with the next `wait`.
     pub(crate) fn kill(&self) {
         self.kill.notify_one();
     }

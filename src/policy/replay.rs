@@ -1,0 +1,353 @@
+//! Decides recorded requests again. What a record does not hold any more (masked secrets) cannot be
+//! judged again: where a policy looks at it, the answer is that nobody can tell.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::audit::{EventKind, OutcomeKind, Record};
+use crate::grant::{Confinement, Environment, Grant, Guarantee, Launch, Level};
+use crate::request::{
+    Act, Agent, CallTool, GetPrompt, Principal, Query, ReadResource, ReviewTools, Role, Run,
+    RunCommand, ServerFacts, StartServer, ToolFacts, Wish,
+};
+
+use super::set::PolicySet;
+use super::verdict::{PolicyOutcome, Verdict};
+
+/// What a recorded decision would be under another set of policies.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    /// What it was.
+    pub then: Decided,
+    /// What it would be, and why; or why nobody can tell.
+    pub now: Result<Verdict, String>,
+}
+
+/// How a decision came out, apart from who could be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Decided {
+    /// Allowed, by policy or with the answer that is on record.
+    Allow,
+    /// A person was needed, and did not agree or was not there.
+    Ask,
+    /// Denied, whatever anybody answers.
+    Deny,
+}
+
+impl Replay {
+    /// What it would be, where that can be told.
+    #[must_use]
+    pub fn now(&self) -> Option<Decided> {
+        let verdict = self.now.as_ref().ok()?;
+        Some(match verdict.outcome {
+            PolicyOutcome::Allow => Decided::Allow,
+            PolicyOutcome::Ask(_) => Decided::Ask,
+            PolicyOutcome::Deny => Decided::Deny,
+        })
+    }
+}
+
+impl PolicySet {
+    /// Decides a recorded request again, with the answer that is on record; `None` for records that
+    /// are no decisions.
+    #[must_use]
+    pub fn replay(&self, record: &Record) -> Option<Replay> {
+        let EventKind::Decision {
+            facts,
+            outcome,
+            because,
+            answer,
+            ..
+        } = &record.event.kind
+        else {
+            return None;
+        };
+        let asked = |role: Role| matches!(role, Role::RequiresAnswer | Role::PermitsOnceAnswered);
+        let then = match outcome {
+            OutcomeKind::Allow => Decided::Allow,
+            OutcomeKind::Deny if because.iter().any(|one| asked(one.role)) => Decided::Ask,
+            OutcomeKind::Deny => Decided::Deny,
+        };
+        let parts = facts.as_array().map(Vec::as_slice).unwrap_or_default();
+        let requests: Result<Vec<Recorded>, String> = parts
+            .iter()
+            .map(|part| self.recorded(part, parts))
+            .collect();
+        let now = requests.map(|requests| {
+            let queries: Vec<Query<'_>> = requests.iter().map(Recorded::query).collect();
+            self.evaluate_all(&queries, *answer)
+        });
+        Some(Replay { then, now })
+    }
+
+    /// A request from the facts of a record, unless something is gone that these policies look at.
+    fn recorded(&self, part: &Value, all: &[Value]) -> Result<Recorded, String> {
+        let mut rest = part.clone();
+        let mut taken = Vec::new();
+        if let Some(facts) = rest.get_mut("facts").and_then(Value::as_object_mut) {
+            let looked_at = [
+                ("arguments", ARGUMENTS),
+                ("args", COMMAND_LINE),
+                ("cwd", COMMAND_LINE),
+            ];
+            taken = looked_at
+                .map(|(member, looks)| (member, looks, facts.shift_remove(member)))
+                .into();
+        }
+        let masked = taken
+            .into_iter()
+            .filter(|(_, _, value)| value.as_ref().is_some_and(is_masked));
+        if is_masked(&rest) {
+            return Err("its facts hold masked secrets".to_owned());
+        }
+        for (member, looks, _) in masked {
+            let policies = self.list();
+            let mut policies = policies.iter();
+            if let Some(policy) = policies.find(|policy| names_any(&policy.text, looks)) {
+                return Err(format!(
+                    "its `{member}` hold masked secrets, and {} looks at them",
+                    policy.id
+                ));
+            }
+        }
+        Recorded::read(part, all)
+    }
+}
+
+/// Whether one of these attributes is named in a policy. In a reason it is named, too: then a
+/// decision that could be told is not.
+fn names_any(text: &str, attributes: &[&str]) -> bool {
+    let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+    words.any(|word| attributes.contains(&word))
+}
+
+/// How policies look at arguments of calls.
+const ARGUMENTS: &[&str] = &["args", "args_json", "arg_names", "numbers"];
+/// How policies look at what is started.
+const COMMAND_LINE: &[&str] = &["command_line", "args", "cwd"];
+
+/// Whether a masked secret stands anywhere in a value.
+fn is_masked(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains("[secret:"),
+        Value::Array(items) => items.iter().any(is_masked),
+        Value::Object(members) => {
+            (members.iter()).any(|(name, member)| name.contains("[secret:") || is_masked(member))
+        }
+        _ => false,
+    }
+}
+
+/// One request of a record.
+struct Recorded {
+    agent: Agent,
+    run: Run,
+    server: Option<ServerFacts>,
+    act: Acted,
+}
+
+enum Acted {
+    Start(Box<StartServer>),
+    Tools(ReviewTools),
+    Wish(Wish),
+    Call(Box<CallTool>),
+    Resource(ReadResource),
+    Prompt(GetPrompt),
+    Command(Box<RunCommand>),
+}
+
+impl Recorded {
+    fn query(&self) -> Query<'_> {
+        let principal = match &self.server {
+            Some(server) => Principal::Server(server),
+            None => Principal::Agent(&self.agent),
+        };
+        let act = match &self.act {
+            Acted::Start(start) => Act::StartServer(start),
+            Acted::Tools(review) => Act::ReviewTools(review),
+            Acted::Wish(wish) => Act::Wish(wish),
+            Acted::Call(call) => Act::CallTool(call),
+            Acted::Resource(read) => Act::ReadResource(read),
+            Acted::Prompt(get) => Act::GetPrompt(get),
+            Acted::Command(command) => Act::RunCommand(command),
+        };
+        Query::new(&self.agent, principal, act, &self.run)
+    }
+
+    fn read(part: &Value, all: &[Value]) -> Result<Self, String> {
+        let top = Members(part);
+        let action: String = top.get("action")?;
+        let facts = part.get("facts").ok_or("it has no facts")?;
+        let members = Members(facts);
+        let act = match action.as_str() {
+            "server.start" => Acted::Start(Box::new(start(&members)?)),
+            "server.tools" => Acted::Tools(tools(&members)?),
+            "tool.call" => Acted::Call(Box::new(call(&members, &top.get::<String>("resource")?)?)),
+            "resource.read" => Acted::Resource(ReadResource {
+                server: members.get("server")?,
+                uri: members.get("uri")?,
+            }),
+            "prompt.get" => Acted::Prompt(GetPrompt {
+                server: members.get("server")?,
+                name: members.get("name")?,
+                arguments: members.get("arguments")?,
+            }),
+            "exec.run" => Acted::Command(Box::new(command(&members)?)),
+            name if name.starts_with("sandbox.") => {
+                Acted::Wish(Wish::deserialize(facts).map_err(|error| error.to_string())?)
+            }
+            other => return Err(format!("`{other}` cannot be decided again by this version")),
+        };
+        // A server acts for grants of its own start, whose facts stand before them.
+        let by_server = top.get::<String>("principal")?.starts_with("server/");
+        let starts = all.iter().filter_map(|part| part.pointer("/facts/server"));
+        let server = match starts.into_iter().next().filter(|_| by_server) {
+            Some(server) => {
+                let server = ServerFacts::deserialize(server);
+                Some(server.map_err(|error| format!("its server: {error}"))?)
+            }
+            None if by_server => return Err("its facts do not hold its server".to_owned()),
+            None => None,
+        };
+        Ok(Self {
+            agent: top.get("agent")?,
+            run: top.get("run")?,
+            server,
+            act,
+        })
+    }
+}
+
+/// Members of recorded facts.
+struct Members<'a>(&'a Value);
+
+impl Members<'_> {
+    fn get<T: DeserializeOwned>(&self, name: &str) -> Result<T, String> {
+        let value = self.0.get(name).unwrap_or(&Value::Null);
+        T::deserialize(value).map_err(|error| format!("its facts have no usable `{name}`: {error}"))
+    }
+}
+
+fn start(facts: &Members<'_>) -> Result<StartServer, String> {
+    Ok(StartServer {
+        server: facts.get("server")?,
+        program: facts.get("program")?,
+        runner: facts.get("runner")?,
+        package: (facts.get("package")?, facts.get("package_version")?),
+        launch: launch(facts)?,
+        grant: grant(facts)?,
+        confinement: confinement(facts)?,
+        wishes: facts.get("wishes")?,
+        secret_names: facts.get("secret_names")?,
+        first_time: facts.get("first_time")?,
+        config_changed: facts.get("config_changed")?,
+        risks: facts.get("risks")?,
+        definition: facts.get("definition")?,
+        artefact: facts.get("artefact")?,
+    })
+}
+
+fn command(facts: &Members<'_>) -> Result<RunCommand, String> {
+    Ok(RunCommand {
+        program: facts.get("program")?,
+        launch: launch(facts)?,
+        grant: grant(facts)?,
+        confinement: confinement(facts)?,
+        wishes: facts.get("wishes")?,
+        risks: facts.get("risks")?,
+        fingerprint: facts.get("fingerprint")?,
+    })
+}
+
+fn tools(facts: &Members<'_>) -> Result<ReviewTools, String> {
+    Ok(ReviewTools {
+        server: facts.get("server")?,
+        tools: facts.get("tools")?,
+        first_time: facts.get("first_time")?,
+        added: facts.get("added")?,
+        removed: facts.get("removed")?,
+        changed: facts.get("changed")?,
+        flags: facts.get("flags")?,
+    })
+}
+
+fn call(facts: &Members<'_>, resource: &str) -> Result<CallTool, String> {
+    let server: ServerFacts = facts.get("server")?;
+    let name = resource.strip_prefix(&server.id.to_string());
+    let name = name.and_then(|name| name.strip_prefix('/'));
+    Ok(CallTool {
+        tool: ToolFacts {
+            name: name.ok_or("its tool is not its server's")?.to_owned(),
+            server,
+            digest: facts.get("tool_digest")?,
+            claims: facts.get("claims")?,
+        },
+        arguments: facts.get("arguments")?,
+        arguments_digest: facts.get("arguments_digest")?,
+        arguments_bytes: facts.get("arguments_bytes")?,
+        valid: facts.get("valid")?,
+        secrets: facts.get("secrets")?,
+        paths: facts.get("paths")?,
+        option_like: facts.get("option_like")?,
+        calls_this_session: facts.get("calls_this_session")?,
+    })
+}
+
+fn launch(facts: &Members<'_>) -> Result<Launch, String> {
+    Ok(Launch {
+        program: facts.get::<Program>("program")?.path,
+        name: facts.get("name")?,
+        args: facts.get("args")?,
+        cwd: facts.get("cwd")?,
+        stamps: Vec::new(),
+    })
+}
+
+#[derive(Deserialize)]
+struct Program {
+    path: std::path::PathBuf,
+}
+
+/// Of a grant its network and the names of its variables are on record; its folders are wishes.
+fn grant(facts: &Members<'_>) -> Result<Grant, String> {
+    let names: Vec<String> = facts.get("env_names")?;
+    let variables = names.into_iter().map(|name| (name, String::new()));
+    Ok(Grant {
+        network: facts.get("network")?,
+        env: Environment(variables.collect()),
+        ..Grant::default()
+    })
+}
+
+#[derive(Deserialize)]
+struct Held {
+    backend: String,
+    #[serde(default)]
+    enforced: Vec<String>,
+    #[serde(default)]
+    weakened: Vec<String>,
+}
+
+fn confinement(facts: &Members<'_>) -> Result<Confinement, String> {
+    let held: Held = facts.get("confinement")?;
+    let level = |guarantee: Guarantee| {
+        let (by, why) = (String::new(), String::new());
+        let name = guarantee.name();
+        if held.enforced.iter().any(|held| held == name) {
+            Level::Enforced { by }
+        } else if held.weakened.iter().any(|held| held == name) {
+            Level::Weakened { by, why }
+        } else {
+            Level::Absent { why }
+        }
+    };
+    let levels = Guarantee::ALL.map(|guarantee| (guarantee, level(guarantee)));
+    Ok(Confinement {
+        backend: held.backend,
+        levels: BTreeMap::from(levels),
+    })
+}
