@@ -11,7 +11,6 @@ use rustix::mount::MountAttrFlags;
 
 use super::mounts::{attach, clone_tree, new_file_system, open_in};
 use super::placeholder::Kind;
-use super::probe::is_root;
 use super::sys::{self, NODEV, NOEXEC, NOSUID, RDONLY, Reach};
 use super::view::{View, os};
 use crate::sandbox::plan::{Backend, Plan};
@@ -137,9 +136,8 @@ fn lay_proc(view: &View, plan: &Plan) -> Result<(), StageError> {
     if let Some(processes) = plan.limits.processes {
         limit_pids(view, processes);
     }
-    if plan.backend == Backend::LinuxL3 || !is_root() {
-        // A covered one could not be mounted again inside: there Landlock covers these. To others
-        // than root the kernel itself refuses them.
+    if plan.backend == Backend::LinuxL3 {
+        // A covered one could not be mounted again inside; there Landlock covers these.
         return Ok(());
     }
     for name in STEERING {

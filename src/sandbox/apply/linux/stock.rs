@@ -1,8 +1,8 @@
 //! What is laid over the places of a view that show nothing: an empty folder, a folder that nobody
 //! may enter, a file that nobody may read. All in one file system in memory.
 //!
-//! It is attached below the view's root, where nobody can reach it: before Linux 6.15, only what is
-//! attached can be mounted a second time.
+//! It is attached where the view's own `/dev` will cover it: before Linux 6.15, only what is attached
+//! can be mounted a second time. Not at `/`: what is unmounted there must be the machine's root.
 
 use std::cell::Cell;
 use std::fs::File;

@@ -34,6 +34,9 @@ pub(super) struct View {
     closing: Vec<OwnedFd>,
 }
 
+/// Covered by a `/dev` of our own before anything runs.
+const STOCK: &str = "/dev";
+
 /// Builds the view and makes it the root of this process.
 pub(super) fn enter(plan: &Plan, survey: &Survey) -> Result<(), StageError> {
     sys::unshare(UnshareFlags::NEWNS).map_err(|e| StageError::os("mounts", "namespace", &e))?;
@@ -70,8 +73,8 @@ impl View {
         let root = clone_tree(&machine).map_err(failed)?;
         sys::mount_setattr(&root, RDONLY | NOSUID | NODEV, 0, Reach::Tree)
             .map_err(|e| StageError::os("view", "read-only", &e))?;
-        let stock = Stock::attached(&machine)?;
         attach(&root, &machine).map_err(failed)?;
+        let stock = Stock::attached(&open_in(root.as_fd(), Path::new(STOCK)).map_err(failed)?)?;
         Ok(Self {
             machine,
             root,
