@@ -121,7 +121,7 @@ const STEPS: &[(&str, Refused, &[&str], &str)] = &[
         "attach",
         (libc::SYS_move_mount, None),
         NAMESPACES,
-        "view: stock",
+        "view: `/`",
     ),
     ("tmpfs", (libc::SYS_fsopen, None), NAMESPACES, "view: tmpfs"),
     (
