@@ -1,5 +1,6 @@
 //! What a sandbox costs to start: `/bin/true` bare, in each backend that works here, and in Debian's
-//! bwrap with the same grants, in turns. Read the ratios, not the times. Linux only.
+//! bwrap, in turns: with a line that shows the same view, and with the short one that people write.
+//! Read the ratios to the first, not the times. Linux only.
 #![expect(
     clippy::disallowed_methods,
     clippy::print_stdout,
@@ -32,6 +33,8 @@ struct Ground {
 
 impl Ground {
     fn new() -> Outcome<Self> {
+        // Best in memory (`TMPDIR`): ext4 looks for a free inode among all that were deleted in the
+        // last minutes, and many starts in a row would measure that.
         let folder = TempDir::new()?;
         let root = folder.path().canonicalize()?;
         let at = |name: &str| root.join(name);
@@ -53,16 +56,19 @@ impl Ground {
         let mut grant = Grant {
             home: Some(self.home.clone()),
             write: vec![self.project.clone()],
-            protect: guarded::PROTECTED
-                .iter()
-                .map(|name| self.project.join(name))
-                .collect(),
+            protect: self.guarded().collect(),
             hide: vec![self.home.join(".ssh"), "/etc/shadow".into()],
             temp: Some(self.temp.clone()),
             ..Grant::default()
         };
         grant.env.0.insert("PATH".into(), PATHS.into());
         grant
+    }
+
+    /// What a server's sandbox guards in this project.
+    fn guarded(&self) -> impl Iterator<Item = PathBuf> {
+        let names = guarded::GUARDED_ABSENT.iter();
+        names.map(|name| self.project.join(name))
     }
 
     fn launch(&self) -> Launch {
@@ -75,27 +81,61 @@ impl Ground {
         }
     }
 
-    /// The line that a person would write for the same grants.
-    fn bwrap(&self) -> Command {
+    /// A line for the same view and the same guards, or one that a person would write.
+    fn bwrap(&self, line: BwrapLine) -> Command {
         let mut args: Vec<OsString> = Vec::new();
         let mut say = |words: &[&str]| args.extend(words.iter().map(OsString::from));
         say(&["--unshare-all", "--die-with-parent", "--new-session"]);
         say(&["--cap-drop", "ALL", "--clearenv", "--setenv", "PATH", PATHS]);
         say(&["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]);
         say(&["--ro-bind", "/dev/null", "/etc/shadow"]);
+        let empty = EMPTY.iter().filter(|path| Path::new(path).is_dir());
+        for path in empty.filter(|_| line == BwrapLine::Same) {
+            say(&["--tmpfs", path, "--remount-ro", path]);
+        }
+        if line == BwrapLine::Same {
+            say(&["--tmpfs", "/var/tmp"]);
+            say(&["--tmpfs", "/dev/shm"]);
+        }
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let [home, project, temp] = [&self.home, &self.project, &self.temp].map(|p| text(p));
         say(&["--tmpfs", "/tmp", "--tmpfs", &home]);
         say(&["--bind", &project, &project, "--bind", &temp, &temp]);
-        for name in [".git/hooks", ".git/config"] {
-            let path = text(&self.project.join(name));
-            say(&["--ro-bind", &path, &path]);
+        for path in self.guarded() {
+            let absent = !path.exists();
+            let file = guarded::PROTECTED_FILES
+                .iter()
+                .any(|name| path.ends_with(name));
+            let path = text(&path);
+            match (absent, file) {
+                (false, _) => say(&["--ro-bind", &path, &path]),
+                (true, _) if line == BwrapLine::Short => {}
+                (true, true) => say(&["--ro-bind", "/dev/null", &path]),
+                (true, false) => say(&["--tmpfs", &path, "--remount-ro", &path]),
+            }
         }
         say(&["--chdir", &project, "--"]);
         let mut command = Command::new("bwrap");
         command.args(args).arg(&self.program);
         command
     }
+}
+
+/// What every sandbox shows as an empty folder.
+const EMPTY: [&str; 7] = [
+    "/home",
+    "/root",
+    "/run",
+    "/sys/fs/cgroup",
+    "/sys/fs/bpf",
+    "/sys/kernel/debug",
+    "/sys/firmware",
+];
+
+#[derive(Clone, Copy, PartialEq)]
+enum BwrapLine {
+    Same,
+    Short,
 }
 
 /// Runs to the end; the time until the program has ended and was waited for.
@@ -133,7 +173,7 @@ fn confined(
 enum Way {
     Bare,
     Backend(String),
-    Bwrap,
+    Bwrap(BwrapLine),
 }
 
 impl Way {
@@ -141,26 +181,29 @@ impl Way {
         match self {
             Self::Bare => "bare spawn",
             Self::Backend(name) => name,
-            Self::Bwrap => "bwrap",
+            Self::Bwrap(BwrapLine::Same) => "bwrap",
+            Self::Bwrap(BwrapLine::Short) => "bwrap, short line",
         }
     }
 
-    fn start(&self, runtime: &tokio::runtime::Runtime, ground: &Ground) -> Outcome<Duration> {
+    fn start(&self, runtime: &tokio::runtime::Runtime, grounds: &[Ground; 2]) -> Outcome<Duration> {
+        // Bwrap leaves its mount points behind.
+        let [ground, of_bwrap] = grounds;
         match self {
             Self::Bare => plain(Command::new(&ground.program)),
             Self::Backend(name) => confined(runtime, name, ground),
-            Self::Bwrap => plain(ground.bwrap()),
+            Self::Bwrap(line) => plain(of_bwrap.bwrap(*line)),
         }
     }
 }
 
 /// The ways that work here; of the others it is said why not.
-fn ways(runtime: &tokio::runtime::Runtime, ground: &Ground) -> Vec<Way> {
+fn ways(runtime: &tokio::runtime::Runtime, grounds: &[Ground; 2]) -> Vec<Way> {
     let backends = creance::examine().backends.into_iter();
     let all = std::iter::once(Way::Bare)
         .chain(backends.map(|backend| Way::Backend(backend.name)))
-        .chain([Way::Bwrap]);
-    all.filter(|way| match way.start(runtime, ground) {
+        .chain([BwrapLine::Same, BwrapLine::Short].map(Way::Bwrap));
+    all.filter(|way| match way.start(runtime, grounds) {
         Ok(_) => true,
         Err(why) => {
             println!("skipped {}: {}", way.name(), why.to_string().trim());
@@ -173,15 +216,15 @@ fn ways(runtime: &tokio::runtime::Runtime, ground: &Ground) -> Vec<Way> {
 fn main() -> Outcome<()> {
     // The helper is this program again.
     creance::helper::run_if_requested();
-    let ground = Ground::new()?;
+    let grounds = [Ground::new()?, Ground::new()?];
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let ways = ways(&runtime, &ground);
+    let ways = ways(&runtime, &grounds);
     let mut times: Vec<Vec<Duration>> = ways.iter().map(|_| Vec::new()).collect();
     for _ in 0..ROUNDS {
         for (way, times) in ways.iter().zip(&mut times) {
-            times.push(way.start(&runtime, &ground)?);
+            times.push(way.start(&runtime, &grounds)?);
         }
     }
     let middle = |times: &mut Vec<Duration>| {

@@ -71,8 +71,8 @@
 //!   [`Prompt`], [`ApprovalSocket`].
 //! - **What is kept:** [`AuditLog`], [`AuditSink`], [`Event`], [`Report`], [`Filter`]; [`Ledger`],
 //!   [`FileLedger`], [`MemoryLedger`].
-//! - **Terms and guarantees:** [`Grant`], [`Launch`], [`Network`], [`Confinement`], [`Guarantee`],
-//!   [`Level`], [`examine`].
+//! - **Terms and guarantees:** [`Grant`], [`Launch`], [`Limits`], [`Network`], [`Confinement`],
+//!   [`Guarantee`], [`Level`], [`examine`].
 //! - **For command lines:** [`Workspace`] and what it reports, [`render`], [`Line`], [`Tone`],
 //!   [`wrap_untrusted`].
 
@@ -123,8 +123,8 @@ pub use decision::{Decision, Denial, DenialKind, Permit};
 pub use digest::{Digest, DigestBuilder, DigestError, PublicKey, Signature, SignatureError};
 pub use disk::{AuditLog, Check, Durability, FileLedger, Follow, Keys, Rotation};
 pub use grant::{
-    Confinement, Environment, FileStamp, Grant, Guarantee, Launch, Level, Limits, Network, Place,
-    guarded,
+    Confinement, Environment, FileStamp, Grant, Guarantee, Launch, Level, Limit, LimitHit, Limits,
+    Network, Place, guarded,
 };
 pub use policy::{
     Bundle, BundleError, BundleFiles, BundleMode, Clause, Decided, ExplainedPart, ExplainedPolicy,

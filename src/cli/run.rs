@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use creance::{Colour, CommandSpec, HostRule, Network, Prompt, ServerSpec, Trigger};
+use creance::{Colour, CommandSpec, HostRule, Limit, Network, Prompt, ServerSpec, Trigger};
 
 use super::exit::{Exit, Outcome};
 use super::out;
@@ -45,9 +45,23 @@ pub(crate) struct RunArgs {
     /// A variable of your environment that it gets
     #[arg(long, value_name = "NAME")]
     env: Vec<String>,
+    /// A limit: memory, fileSize or temp (512MiB, 2GiB), cpu or time (90s, 10m), processes, openFiles
+    #[arg(long, value_name = "NAME=VALUE", value_parser = limit)]
+    limit: Vec<(Limit, u64)>,
     /// The command
     #[arg(required = true, value_name = "CMD")]
     command: Vec<String>,
+}
+
+/// Reads `NAME=VALUE`.
+fn limit(text: &str) -> Result<(Limit, u64), String> {
+    let (name, value) = text.split_once('=').unwrap_or((text, ""));
+    let limit = Limit::of_key(name).ok_or_else(|| {
+        let known = Limit::ALL.map(Limit::key).join(", ");
+        format!("there is no limit of that name: {known}")
+    })?;
+    let value = limit.read(value).map_err(|why| format!("`{name}` {why}"))?;
+    Ok((limit, value))
 }
 
 pub(crate) async fn run(args: RunArgs) -> Outcome {
@@ -69,7 +83,12 @@ pub(crate) async fn run(args: RunArgs) -> Outcome {
     let colour: Colour = Paint::for_stdout().colour;
     let session = workspace.session(Arc::new(Prompt::new(colour)), Trigger::Person)?;
     let exit = session.run(&spec).await?;
-    if exit.code.is_some_and(|code| code != 0) {
+    if let Some(hit) = exit.limit {
+        let name = hit.limit.key();
+        out::error_line(&format!(
+            "it reached its {hit}: `--limit {name}=…` sets another"
+        ));
+    } else if exit.code.is_some_and(|code| code != 0) {
         out::note(&withheld);
     }
     let code = exit.code.or_else(|| exit.signal.map(|signal| 128 + signal));
@@ -98,6 +117,7 @@ fn server(args: RunArgs) -> Option<ServerSpec> {
     if args.sockets {
         spec = spec.own_sockets();
     }
+    spec = (args.limit.into_iter()).fold(spec, |spec, (limit, value)| spec.limit(limit, value));
     for name in args.env {
         if let Ok(value) = std::env::var(&name) {
             spec = spec.env(name, value);
@@ -119,6 +139,7 @@ fn command(args: RunArgs) -> Option<CommandSpec> {
     if args.sockets {
         spec = spec.own_sockets();
     }
+    spec = (args.limit.into_iter()).fold(spec, |spec, (limit, value)| spec.limit(limit, value));
     Some(args.env.into_iter().fold(spec, CommandSpec::pass_env))
 }
 

@@ -7,7 +7,7 @@ use similar::{ChangeTag, TextDiff};
 
 use crate::clean;
 use crate::digest::{Digest, DigestBuilder};
-use crate::grant::{Environment, Network};
+use crate::grant::{Environment, Limit, Network};
 use crate::request::{EnvFacts, HostRule, ServerId};
 
 use super::problem::Origin;
@@ -42,6 +42,8 @@ pub(crate) struct ServerDefinition {
     pub(crate) read_paths: Vec<Text>,
     /// Unix sockets: `None` none at all; else those it makes itself and these.
     pub(crate) sockets: Option<Vec<Text>>,
+    /// Limits in place of the default ones.
+    pub(crate) limits: BTreeMap<Limit, u64>,
     /// Time limit of one call, in milliseconds.
     pub(crate) timeout_ms: u64,
     /// Time limit of its start; `None` means the setting for all.
@@ -65,6 +67,7 @@ impl ServerDefinition {
             write_paths: Vec::new(),
             read_paths: Vec::new(),
             sockets: None,
+            limits: BTreeMap::new(),
             timeout_ms: TIMEOUT_MS,
             start_timeout_ms: None,
             enabled: true,
@@ -120,7 +123,7 @@ impl ServerDefinition {
     }
 
     /// What consent hangs on: command, arguments, working folder, environment with its values,
-    /// network and paths. The order of keys, names of environment variables and paths is no part.
+    /// network, paths and limits. The order of keys, names of environment variables and paths is no part.
     pub(crate) fn digest(&self) -> Digest {
         let mut digest = DigestBuilder::new("server-definition/1");
         digest.field("stdio").field(&self.command.value);
@@ -139,6 +142,10 @@ impl ServerDefinition {
         if let Some(sockets) = &self.sockets {
             let sorted: BTreeSet<&String> = sockets.iter().map(|path| &path.value).collect();
             digest.field("unix sockets").list(sorted);
+        }
+        if !self.limits.is_empty() {
+            let words = self.limits.iter();
+            digest.list(words.map(|(limit, value)| format!("{}={value}", limit.key())));
         }
         digest.finish()
     }
@@ -172,6 +179,10 @@ impl ServerDefinition {
             lines.push("unix sockets: its own".to_owned());
             lines.extend(sockets.iter().map(|path| line("unix socket", path)));
         }
+        lines.extend(
+            (self.limits.iter())
+                .map(|(limit, value)| format!("limit: {} {}", limit.key(), limit.show(*value))),
+        );
         lines.join("\n")
     }
 

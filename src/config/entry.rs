@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jsonc_parser::ast::Value;
 
-use crate::grant::Network;
+use crate::grant::{Limit, Network};
 use crate::request::{HostRule, ServerId};
 
 use super::definition::ServerDefinition;
@@ -22,6 +22,7 @@ pub(crate) const KEYS: &[&str] = &[
     "writePaths",
     "readPaths",
     "unixSockets",
+    "limits",
     "timeoutMs",
     "startTimeoutMs",
     "enabled",
@@ -81,6 +82,7 @@ pub(super) fn server<'a>(
     server.write_paths = find("writePaths").map_or(Ok(Vec::new()), |f| values.paths(f))?;
     server.read_paths = find("readPaths").map_or(Ok(Vec::new()), |f| values.paths(f))?;
     server.sockets = find("unixSockets").map_or(Ok(None), |f| values.sockets(f))?;
+    server.limits = find("limits").map_or(Ok(BTreeMap::new()), |f| limits(reader, f))?;
     if let Some(field) = find("timeoutMs") {
         server.timeout_ms = reader.milliseconds(field)?;
     }
@@ -139,6 +141,26 @@ fn network(
         }
         _ => Err(reader.problem(field, "must be true, false or a list of hosts")),
     }
+}
+
+/// Sizes and times are texts with a unit, the rest are numbers.
+fn limits<'a>(
+    reader: &Reader<'a>,
+    field: &Field<'a>,
+) -> Result<BTreeMap<Limit, u64>, ConfigProblem> {
+    let keys = Limit::ALL.map(Limit::key);
+    let mut limits = BTreeMap::new();
+    for member in reader.members(field)? {
+        let limit = Limit::of_key(member.key).ok_or_else(|| reader.unknown(&member, &keys))?;
+        let value = match member.field.value {
+            Value::NumberLit(number) if limit.counts() => limit.read(number.value),
+            Value::StringLit(text) if !limit.counts() => limit.read(&text.value),
+            _ => limit.read(""),
+        };
+        let value = value.map_err(|reason| reader.problem(&member.field, reason))?;
+        limits.insert(limit, value);
+    }
+    Ok(limits)
 }
 
 fn host(reader: &Reader<'_>, field: &Field<'_>) -> Result<HostRule, ConfigProblem> {

@@ -1,5 +1,6 @@
 //! Runs one command in the sandbox (`creance run`), under policy.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -12,7 +13,7 @@ use crate::decision::{Decision, Permit};
 use crate::digest::Digest;
 use crate::disk;
 use crate::disk::program::Artefact;
-use crate::grant::{Launch, Network};
+use crate::grant::{Launch, Limit, Network};
 use crate::request::{Agent, Confinee, EnvFacts, HostRule, Pin, ProgramFacts, RunCommand};
 use crate::sandbox::{self, Exit, Stdio};
 
@@ -39,6 +40,7 @@ pub(crate) struct Command {
     pub(crate) hosts: Vec<HostRule>,
     /// Variables of the user's environment that it gets beside the short list.
     pub(crate) env: Vec<String>,
+    pub(crate) limits: BTreeMap<Limit, u64>,
     pub(crate) terminal: bool,
 }
 
@@ -75,6 +77,7 @@ pub(crate) fn prepare(line: &Line, command: &Command) -> Result<PreparedCommand,
     let (risks, mut warnings) =
         config::command_warnings(&command.program, &command.args, &ground.places.home);
     warnings.extend(plan.notices().iter().cloned());
+    warnings.extend(terms::not_yet_hidden(&grant, &wanted));
     let fingerprint = fingerprint(&launch, command, &artefact);
     let path = launch.program.to_string_lossy().into_owned();
     let action = RunCommand {
@@ -153,6 +156,7 @@ fn wanted(line: &Line, command: &Command, artefact: &Artefact) -> Wanted {
             })
             .collect(),
         env,
+        limits: command.limits.clone(),
         terminal: command.terminal,
     }
 }
@@ -173,6 +177,8 @@ fn fingerprint(launch: &Launch, command: &Command, artefact: &Artefact) -> Diges
     }
     fields.push(format!("{:?}", command.env));
     fields.push(format!("{:?}", launch.args));
+    let limits = command.limits.iter();
+    fields.extend(limits.map(|(limit, value)| format!("{}={value}", limit.key())));
     Digest::of_fields("exec.run/1", fields)
 }
 

@@ -59,6 +59,7 @@ pub(crate) fn prepare(line: &Line, definition: &ServerDefinition) -> Result<Prep
     let shown = definition.shown();
     let (risks, mut warnings) = warnings(line, definition, (&artefact, &confinement));
     warnings.extend(plan.notices().iter().cloned());
+    warnings.extend(terms::not_yet_hidden(&grant, &wanted));
     let started = config::started(definition.command(), &definition.args());
     let action = StartServer {
         server: known.server(definition, (&artefact, &confinement), itself),
@@ -292,6 +293,7 @@ fn wanted(
         hosts: definition.hosts.clone(),
         env: definition.environment(),
         env_facts: definition.env_facts(),
+        limits: definition.limits.clone(),
         terminal: false,
     })
 }

@@ -117,6 +117,7 @@ impl Sheet {
             }
             Network::Hosts => self.hosts(wishes),
         }
+        self.line("limits", &grant.limits.asked().join(", "));
     }
 
     fn hosts(&mut self, wishes: &[Wish]) {

@@ -1,11 +1,11 @@
 //! From a definition to the terms of its sandbox, and to the wishes that are put to policy one by
 //! one. What every sandbox gets (the system, toolchains, its own private folders) is no wish.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::config;
-use crate::grant::{Environment, Grant, Limits, Network, guarded};
+use crate::grant::{Environment, Grant, Limit, Limits, Network, guarded};
 use crate::request::{EnvFacts, HostRule, NetworkWish, Wish};
 
 use super::line::Ground;
@@ -23,6 +23,7 @@ pub(crate) struct Wanted {
     pub(crate) hosts: Vec<HostRule>,
     pub(crate) env: Environment,
     pub(crate) env_facts: Vec<EnvFacts>,
+    pub(crate) limits: BTreeMap<Limit, u64>,
     pub(crate) terminal: bool,
 }
 
@@ -54,10 +55,18 @@ pub(crate) fn terms(ground: &Ground, wanted: &Wanted, private: &Private) -> (Gra
         temp: Some(private.temp.clone()),
         network: wanted.network,
         env: environment(ground, wanted, private),
-        limits: Limits::default(),
+        limits: limits(wanted),
         terminal: wanted.terminal,
     };
     (grant, wishes(ground, wanted, (&project, private)))
+}
+
+fn limits(wanted: &Wanted) -> Limits {
+    let mut limits = Limits::default();
+    for (limit, value) in &wanted.limits {
+        limits.set(*limit, *value);
+    }
+    limits
 }
 
 fn wishes(
@@ -143,6 +152,28 @@ fn is_granted(hidden: &Path, sockets: &[PathBuf]) -> bool {
     sockets.iter().any(|socket| {
         socket == hidden || (hidden.starts_with("/run") && socket.starts_with(hidden))
     })
+}
+
+/// Hidden paths that do not exist yet inside what is granted: nothing can stand in their place. The
+/// fixed toolchain folders hold none that counts.
+pub(crate) fn not_yet_hidden(grant: &Grant, wanted: &Wanted) -> Option<String> {
+    let asked = |path: &&PathBuf| {
+        let granted = wanted.read.iter().chain(&wanted.write);
+        granted.into_iter().any(|root| path.starts_with(root))
+    };
+    let absent = |path: &&PathBuf| path.symlink_metadata().is_err();
+    let all: Vec<String> = (grant.hide.iter().filter(asked).filter(absent))
+        .map(|path| path.display().to_string())
+        .collect();
+    let (first, more) = all.split_first()?;
+    let more = match more.len() {
+        0 => String::new(),
+        count => format!(" and {count} more of that kind"),
+    };
+    Some(format!(
+        "`{first}`{more} would be hidden but does not exist: if it is created while this runs, it \
+         can be read"
+    ))
 }
 
 /// The whole environment: the fixed short list, private folders, and what the entry names.

@@ -3,11 +3,13 @@
 
 mod confinement;
 pub mod guarded;
+mod limits;
 mod place;
 mod proxied;
 mod terms;
 
 pub use confinement::{Confinement, Guarantee, Level};
+pub use limits::{Limit, LimitHit, Limits};
 pub use place::Place;
 pub(crate) use proxied::{PROXY_PORT, proxy_variables};
-pub use terms::{Environment, FileStamp, Grant, Launch, Limits, Network};
+pub use terms::{Environment, FileStamp, Grant, Launch, Network};

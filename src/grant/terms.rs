@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::limits::Limits;
+
 /// What exactly is started. Paths are absolute and resolved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Launch {
@@ -59,33 +61,6 @@ pub enum Network {
     Hosts,
     /// The whole network of the machine.
     Whole,
-}
-
-/// Limits of one sandbox. `None` means no limit of our own.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
-    /// Data segment of one process (`RLIMIT_DATA`), in bytes.
-    pub memory_bytes: Option<u64>,
-    /// Processes and threads of the tree.
-    pub processes: Option<u64>,
-    /// CPU time of one process, in seconds.
-    pub cpu_s: Option<u64>,
-    /// Size of one file that is written, in bytes.
-    pub file_bytes: Option<u64>,
-    /// Open files of one process.
-    pub open_files: Option<u64>,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            memory_bytes: Some(4 << 30),
-            processes: Some(512),
-            cpu_s: None,
-            file_bytes: Some(1 << 30),
-            open_files: Some(4096),
-        }
-    }
 }
 
 /// The terms under which a process runs. All paths are absolute; those that exist are resolved.

@@ -65,6 +65,7 @@ impl Session {
         Ok(CommandExit {
             code: exit.code,
             signal: exit.signal,
+            limit: exit.limit,
         })
     }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::config::{self, Origin, ServerDefinition, Text};
 use crate::enforce::command::Command;
-use crate::grant::Network;
+use crate::grant::{Limit, LimitHit, Network};
 use crate::request::{HostRule, ServerId, Source};
 
 /// A local MCP server to start.
@@ -93,6 +93,13 @@ impl ServerSpec {
     #[must_use]
     pub fn network(mut self, network: Network) -> Self {
         self.definition.network = network;
+        self
+    }
+
+    /// Sets a limit in place of the default one: bytes, seconds or a number.
+    #[must_use]
+    pub fn limit(mut self, limit: Limit, value: u64) -> Self {
+        self.definition.limits.insert(limit, value);
         self
     }
 
@@ -191,6 +198,13 @@ impl CommandSpec {
         self
     }
 
+    /// Sets a limit in place of the default one: bytes, seconds or a number.
+    #[must_use]
+    pub fn limit(mut self, limit: Limit, value: u64) -> Self {
+        self.command.limits.insert(limit, value);
+        self
+    }
+
     /// Lets it own the terminal that this process has: for interactive programs.
     #[must_use]
     pub fn on_terminal(mut self) -> Self {
@@ -210,4 +224,6 @@ pub struct CommandExit {
     pub code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
+    /// The limit that ended it, where one did.
+    pub limit: Option<LimitHit>,
 }

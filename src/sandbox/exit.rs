@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::grant::{Limit, LimitHit, Limits};
+
 /// The end of a process: a code or a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exit {
@@ -11,14 +13,38 @@ pub struct Exit {
     pub code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
+    /// The limit that ended it, where one did.
+    #[serde(default)]
+    pub limit: Option<LimitHit>,
 }
+
+/// The signals by which the kernel says that a limit was reached.
+const LIMITS: [(i32, Limit); 2] = [(24, Limit::Cpu), (25, Limit::FileSize)];
 
 impl Exit {
     /// Ended by `SIGKILL`.
     pub(crate) const KILLED: Self = Self {
         code: None,
         signal: Some(9),
+        limit: None,
     };
+
+    /// With the limit that its end tells of. A shell ends with 128 and the signal of its child.
+    pub(crate) fn explained(self, limits: &Limits) -> Self {
+        let signal = self.signal.or_else(|| self.code?.checked_sub(128));
+        let reached = LIMITS.iter().find(|(number, _)| signal == Some(*number));
+        let hit = reached.and_then(|(_, limit)| {
+            let value = limits.get(*limit)?;
+            Some(LimitHit {
+                limit: *limit,
+                value,
+            })
+        });
+        Self {
+            limit: self.limit.or(hit),
+            ..self
+        }
+    }
 
     /// Whether it ended with code 0.
     #[must_use]
@@ -29,13 +55,15 @@ impl Exit {
 
 impl fmt::Display for Exit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.code, self.signal) {
-            (Some(code), _) => write!(f, "exited with code {code}"),
-            (None, Some(signal)) => match signal_name(signal) {
+        match (self.code, self.signal, self.limit) {
+            (Some(code), _, None) => write!(f, "exited with code {code}"),
+            (Some(code), _, Some(hit)) => write!(f, "exited with code {code} at its {hit}"),
+            (None, _, Some(hit)) => write!(f, "was killed by its {hit}"),
+            (None, Some(signal), None) => match signal_name(signal) {
                 Some(name) => write!(f, "was killed by {name}"),
                 None => write!(f, "was killed by signal {signal}"),
             },
-            (None, None) => f.write_str("ended in an unknown way"),
+            (None, None, None) => f.write_str("ended in an unknown way"),
         }
     }
 }
@@ -58,17 +86,62 @@ fn signal_name(signal: i32) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::Exit;
+    use super::*;
 
     #[test]
     fn ends_are_named() {
-        for (code, signal, want) in [
-            (Some(9), None, "exited with code 9"),
-            (None, Some(9), "was killed by SIGKILL"),
-            (None, Some(64), "was killed by signal 64"),
-            (None, None, "ended in an unknown way"),
+        let mut limits = Limits::default();
+        limits.set(Limit::Cpu, 60);
+        let memory = LimitHit {
+            limit: Limit::Memory,
+            value: 2 << 30,
+        };
+        for (code, signal, limit, want) in [
+            (Some(9), None, None, "exited with code 9"),
+            (None, Some(9), None, "was killed by SIGKILL"),
+            (None, Some(64), None, "was killed by signal 64"),
+            (None, None, None, "ended in an unknown way"),
+            (
+                None,
+                Some(9),
+                Some(memory),
+                "was killed by its memory limit of 2 GiB",
+            ),
+            (
+                None,
+                Some(24),
+                None,
+                "was killed by its CPU time limit of 1 min",
+            ),
+            (
+                Some(152),
+                None,
+                None,
+                "exited with code 152 at its CPU time limit of 1 min",
+            ),
+            (
+                None,
+                Some(25),
+                None,
+                "was killed by its file size limit of 1 GiB",
+            ),
         ] {
-            assert_eq!(Exit { code, signal }.to_string(), want);
+            let exit = Exit {
+                code,
+                signal,
+                limit,
+            };
+            assert_eq!(exit.explained(&limits).to_string(), want);
         }
+        // Without a limit of ours, the signal means something else.
+        let exit = Exit {
+            code: None,
+            signal: Some(24),
+            limit: None,
+        };
+        assert_eq!(
+            exit.explained(&Limits::default()).to_string(),
+            "was killed by signal 24"
+        );
     }
 }

@@ -41,8 +41,7 @@ impl Machine {
                         backend,
                         failure: None,
                     }],
-                    root: apply::is_root(),
-                    landlock: apply::landlock_abi(),
+                    ..ground()
                 })
             }
         }
@@ -93,7 +92,17 @@ pub(super) fn offers_of(tried: &[Tried]) -> Offers {
     let backends = tried.iter().map(offer).collect();
     Offers {
         backends,
+        ..ground()
+    }
+}
+
+/// What does not depend on a backend.
+fn ground() -> Offers {
+    Offers {
+        backends: Vec::new(),
         root: apply::is_root(),
         landlock: apply::landlock_abi(),
+        memory: apply::memory(),
+        cgroup: apply::cgroup(),
     }
 }

@@ -6,13 +6,14 @@ use std::fs;
 use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use creance::{Network, internal};
 
 use crate::world::{World, backends, block_on, run, snapshot, uid};
 
 const LAUNCHES: usize = 50;
+/// Sets another number of starts: `CREANCE_RACE_LAUNCHES=200 cargo test --test sandbox -- race`.
+pub(crate) const LAUNCHES_VARIABLE: &str = "CREANCE_RACE_LAUNCHES";
 
 fn namespaces() -> Vec<String> {
     backends()
@@ -28,13 +29,20 @@ pub(crate) fn race() {
         let world = World::new();
         let outside = snapshot(&world.outside);
         let key = snapshot(&world.home.join(".ssh"));
-        let stop = AtomicBool::new(false);
-        let (started, refused) = std::thread::scope(|scope| {
-            scope.spawn(|| swap(&world, &stop));
-            let launches = (0..LAUNCHES).filter(|_| starts(&backend, &world)).count();
-            stop.store(true, Ordering::Relaxed);
-            (launches, LAUNCHES - launches)
-        });
+        let launches = std::env::var(LAUNCHES_VARIABLE).ok();
+        let launches = launches.map_or(LAUNCHES, |number| number.parse().unwrap());
+        let mut swapper = Command::new(std::env::current_exe().unwrap())
+            .args(["ground", "swap", world.home.to_str().unwrap()])
+            .spawn()
+            .unwrap();
+        let started = (0..launches).filter(|_| starts(&backend, &world)).count();
+        assert!(
+            swapper.try_wait().unwrap().is_none(),
+            "nothing was swapped any more"
+        );
+        swapper.kill().unwrap();
+        swapper.wait().unwrap();
+        let refused = launches - started;
         assert_eq!(
             snapshot(&world.outside),
             outside,
@@ -55,7 +63,11 @@ fn starts(backend: &str, world: &World) -> bool {
     let script = "for f in .git/hooks .git .creance .vscode sub; do
             echo evil > $f/evil; echo evil > $f/pre-commit; done 2>/dev/null
         cat .ssh/id_rsa sub/id_rsa .creance/id_rsa 2>/dev/null; echo end";
-    match run(backend, &world.shell(script), &world.grant()) {
+    let mut grant = world.grant();
+    // A granted folder that is a link by the time it is mounted.
+    let _ = fs::create_dir(world.project.join("sub"));
+    grant.write.push(world.project.join("sub"));
+    match run(backend, &world.shell(script), &grant) {
         Ok(out) => {
             assert!(!out.out.contains("SECRET"), "{backend}: {}", out.out);
             true
@@ -71,11 +83,11 @@ fn starts(backend: &str, world: &World) -> bool {
 }
 
 /// What another sandbox with the same project could do: only names inside the project.
-fn swap(world: &World, stop: &AtomicBool) {
+fn swap(world: &World) {
     let at = |name: &str| world.project.join(name);
     let outside = &world.outside;
     let ssh = world.home.join(".ssh");
-    while !stop.load(Ordering::Relaxed) {
+    loop {
         for (name, target) in [
             (".creance", outside),
             (".vscode", &ssh),
@@ -223,6 +235,11 @@ pub(crate) fn terminal() {
             lines,
             [
                 "tty true",
+                if backend == "linux-landlock" {
+                    "named /dev/pts/"
+                } else {
+                    "named /dev/console"
+                },
                 "same session true",
                 "typed refused refused",
                 "left 0",
@@ -250,6 +267,7 @@ pub(crate) fn main(args: &[String]) {
         ["say", port] => crate::way_out::say(port),
         ["terminal", backend, name, home] => on_terminal(backend, name, Path::new(home)),
         ["typist", session] => typist(session),
+        ["swap", home] => swap(&World::at(Path::new(home))),
         other => panic!("{other:?}"),
     }
 }
@@ -301,6 +319,15 @@ fn on_terminal(backend: &str, name: &str, _home: &Path) {
 /// Inside: looks at its terminal and tries to type into it.
 fn typist(session: &str) {
     println!("tty {}", rustix::termios::isatty(rustix::stdio::stdin()));
+    // Found by the C library's search, as shells and editors do.
+    let stdin = std::process::Stdio::inherit();
+    let name = Command::new("tty").stdin(stdin).output().unwrap().stdout;
+    let name = String::from_utf8(name).unwrap();
+    // Without a view of its own it is that of the machine.
+    println!(
+        "named {}",
+        name.trim().trim_end_matches(|c: char| c.is_ascii_digit())
+    );
     // In a process namespace the session of a process outside has the number 0.
     // SAFETY: takes no pointers.
     let own = unsafe { libc::getsid(0) };

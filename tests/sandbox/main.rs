@@ -19,12 +19,16 @@ mod escapes;
 mod ground;
 #[cfg(target_os = "linux")]
 mod kill;
+#[cfg(target_os = "linux")]
+mod limits;
 #[cfg(target_os = "macos")]
 mod macos;
 #[cfg(target_os = "linux")]
 mod runner;
 #[cfg(target_os = "linux")]
 mod starts;
+#[cfg(target_os = "linux")]
+mod steps;
 #[cfg(target_os = "linux")]
 mod walls;
 #[cfg(target_os = "linux")]

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use crate::{cases, escapes, ground, kill, starts, walls, way_out, world};
+use crate::{cases, escapes, ground, kill, limits, starts, steps, walls, way_out, world};
 
 type Test = (&'static str, fn());
 
@@ -22,7 +22,13 @@ const TESTS: &[Test] = &[
     ("errors", walls::errors),
     ("kill", kill::run),
     ("shutdown", kill::shutdown),
-    ("limits", kill::limits),
+    ("limits", limits::limits),
+    ("limits_named", limits::named),
+    ("limits_temp", limits::temp),
+    ("limits_default", limits::defaults),
+    ("steps", steps::run_all),
+    ("submodules", starts::submodules),
+    ("leftovers", starts::leftovers),
     ("second_wall", walls::second_wall),
     ("short_lives", walls::short_lives),
     ("faults", walls::faults),
@@ -39,6 +45,8 @@ const TESTS: &[Test] = &[
 const USER: u32 = 1000;
 
 const TEST_MAX: Duration = Duration::from_secs(120);
+/// With a number of starts that somebody asked for.
+const TEST_MAX_ASKED: Duration = Duration::from_secs(1200);
 
 pub(crate) fn main() {
     let args: Vec<String> = std::env::args().collect();
@@ -46,6 +54,9 @@ pub(crate) fn main() {
         Some("victim") => return kill::victim(&args[2..]),
         Some("ground") => return ground::main(&args[2..]),
         Some("setup") => return walls::main(&args[2..]),
+        Some("abandoned") => return starts::main(&args[2..]),
+        Some("refusal") => return steps::main(&args[2..]),
+        Some("glutton") => return limits::main(&args[2..]),
         _ => {}
     }
     if args.iter().any(|arg| arg == "--list") {
@@ -76,7 +87,11 @@ pub(crate) fn main() {
 fn watch(name: &'static str) -> Sender<()> {
     let (guard, ended) = channel::<()>();
     std::thread::spawn(move || {
-        if ended.recv_timeout(TEST_MAX) == Err(RecvTimeoutError::Timeout) {
+        let most = match std::env::var_os(ground::LAUNCHES_VARIABLE) {
+            Some(_) => TEST_MAX_ASKED,
+            None => TEST_MAX,
+        };
+        if ended.recv_timeout(most) == Err(RecvTimeoutError::Timeout) {
             eprintln!("{name} hangs");
             std::process::abort();
         }

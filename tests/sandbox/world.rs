@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use creance::{Confinement, Exit, Grant, Launch, guarded, internal};
 
 pub(crate) struct World {
-    pub(crate) dir: tempfile::TempDir,
+    /// Removed with it; a world that another process made is not.
+    _dir: Option<tempfile::TempDir>,
     pub(crate) home: PathBuf,
     pub(crate) project: PathBuf,
     pub(crate) outside: PathBuf,
@@ -67,7 +68,7 @@ impl World {
             project: at("home/project"),
             outside: at("outside"),
             temp: at("temp"),
-            dir,
+            _dir: Some(dir),
         };
         for folder in [
             "home/.ssh",
@@ -98,8 +99,20 @@ impl World {
         world
     }
 
+    /// The world that another process made around this home.
+    pub(crate) fn at(home: &Path) -> Self {
+        let root = home.parent().unwrap();
+        Self {
+            _dir: None,
+            home: home.to_owned(),
+            project: home.join("project"),
+            outside: root.join("outside"),
+            temp: root.join("temp"),
+        }
+    }
+
     pub(crate) fn path(&self) -> PathBuf {
-        fs::canonicalize(self.dir.path()).unwrap()
+        self.home.parent().unwrap().to_owned()
     }
 
     pub(crate) fn grant(&self) -> Grant {

@@ -99,5 +99,6 @@ fn exit_of(status: std::process::ExitStatus) -> Exit {
     Exit {
         code: status.code(),
         signal,
+        limit: None,
     }
 }

@@ -6,10 +6,20 @@ use crate::grant::{Confinement, Grant};
 use crate::sandbox::advice::MachineFacts;
 use crate::sandbox::escape::Answer;
 use crate::sandbox::machine::Machine;
-use crate::sandbox::plan::Backend;
+use crate::sandbox::plan::{Backend, CgroupOffer};
 use crate::sandbox::reach::Reached;
 
 const LINUX_ALONE: &str = "this is tried on Linux alone by this version";
+
+/// Not asked: no limit hangs on it elsewhere.
+pub(crate) fn memory() -> u64 {
+    0
+}
+
+/// There are no cgroups elsewhere.
+pub(crate) fn cgroup() -> Option<CgroupOffer> {
+    None
+}
 
 /// Nothing is known that a way out would need.
 pub(crate) fn facts() -> MachineFacts {

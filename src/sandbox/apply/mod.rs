@@ -21,13 +21,13 @@ mod windows;
 #[cfg(not(target_os = "linux"))]
 pub(crate) use confined::{Confined, spawn};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use elsewhere::{facts, reach, try_escapes};
+pub(crate) use elsewhere::{cgroup, facts, memory, reach, try_escapes};
 #[cfg(unix)]
 pub(crate) use links::second_names;
 #[cfg(target_os = "linux")]
 use linux as system;
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{Confined, facts, reach, spawn, try_escapes};
+pub(crate) use linux::{Confined, cgroup, facts, memory, reach, spawn, try_escapes};
 #[cfg(target_os = "macos")]
 use macos as system;
 #[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]

@@ -1,6 +1,7 @@
 //! The ways to confine a process, strongest first, and what a machine offers of them.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -101,4 +102,19 @@ pub(crate) struct Offers {
     pub(crate) root: bool,
     /// The Landlock ABI of the kernel, 0 without.
     pub(crate) landlock: u32,
+    /// The memory of the machine in bytes, 0 when it is not known.
+    pub(crate) memory: u64,
+    /// Where cgroups can be made.
+    pub(crate) cgroup: Option<CgroupOffer>,
+}
+
+/// A cgroup of ours (version 2), and what can be limited in the ones below it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CgroupOffer {
+    /// The folder.
+    pub(crate) parent: PathBuf,
+    /// Whether `memory.max` holds there.
+    pub(crate) memory: bool,
+    /// Whether `pids.max` holds there.
+    pub(crate) processes: bool,
 }

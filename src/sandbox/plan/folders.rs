@@ -23,7 +23,7 @@ pub(crate) struct Folder {
 pub(crate) enum FolderKind {
     /// An empty read-only folder: home, other users' homes, `/run`.
     Empty,
-    /// An empty folder in memory that may be written: `/tmp`.
+    /// An empty folder in memory that may be written: `/tmp`, and `TMPDIR` when it has a limit.
     Private,
     /// The machine's own, read-only.
     Read,
@@ -57,8 +57,8 @@ const RESOLVERS: &[&str] = &["/run/systemd/resolve", "/run/NetworkManager/resolv
 /// Folders that have a meaning of their own and are never granted.
 const KERNEL: &[&str] = &["/dev", "/proc", "/sys"];
 
-/// The folders of a grant, outermost first.
-pub(crate) fn folders(grant: &Grant) -> Result<Vec<Folder>, PlanError> {
+/// The folders of a grant, outermost first; `memory` is a temporary folder that lies in memory.
+pub(crate) fn folders(grant: &Grant, memory: Option<&Path>) -> Result<Vec<Folder>, PlanError> {
     let mut all = Vec::new();
     let mut add = |path: &Path, kind| {
         all.push(Folder {
@@ -90,7 +90,12 @@ pub(crate) fn folders(grant: &Grant) -> Result<Vec<Folder>, PlanError> {
         }
     }
     for path in grant.write.iter().chain(&grant.temp) {
-        add(path, FolderKind::Write);
+        let kind = if memory == Some(path) {
+            FolderKind::Private
+        } else {
+            FolderKind::Write
+        };
+        add(path, kind);
     }
     check(grant, &all)?;
     all.sort_by(|a, b| (depth(&a.path), &a.path, a.kind).cmp(&(depth(&b.path), &b.path, b.kind)));

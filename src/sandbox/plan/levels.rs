@@ -1,6 +1,6 @@
 //! What each backend holds, guarantee by guarantee, for one grant: honest, with the reason.
 
-use super::backend::{Backend, Offers};
+use super::backend::{Backend, CgroupOffer, Offers};
 use crate::grant::{Confinement, Grant, Guarantee, Level, Network};
 
 /// The confinement of one launch.
@@ -164,20 +164,27 @@ fn sockets(grant: &Grant) -> Level {
 }
 
 fn limits(backend: Backend, grant: &Grant, offers: &Offers) -> Level {
-    let processes = grant.limits.processes;
-    if !backend.has_namespaces() && processes.is_some() {
-        return weakened(
-            "resource limits",
-            "the number of processes is not limited without a user namespace",
-        );
+    let cgroup = offers.cgroup.clone().unwrap_or_default();
+    let counted = grant.limits.processes.is_some() && !cgroup.processes;
+    let why = if !backend.has_namespaces() && counted {
+        "the number of processes is not limited without a user namespace or a cgroup"
+    } else if offers.root && counted && backend == Backend::LinuxNsNoproc {
+        "the number of processes is not limited for the real root without a cgroup"
+    } else if grant.limits.temp_bytes.is_some() && !backend.has_namespaces() {
+        "the temporary folder is not limited without a mount namespace"
+    } else {
+        return enforced(limited_by(&cgroup));
+    };
+    weakened(limited_by(&cgroup), why)
+}
+
+/// What holds the memory of the whole tree is said, because it is not the same everywhere.
+fn limited_by(cgroup: &CgroupOffer) -> &'static str {
+    if cgroup.memory {
+        "resource limits, and a cgroup around the whole tree"
+    } else {
+        "resource limits of each process; memory and CPU time of the whole tree are watched"
     }
-    if offers.root && processes.is_some() && backend == Backend::LinuxNsNoproc {
-        return weakened(
-            "resource limits",
-            "the number of processes is not limited for the real root",
-        );
-    }
-    enforced("resource limits")
 }
 
 fn why_none(offers: &Offers) -> String {

@@ -23,7 +23,7 @@ mod seatbelt;
 )]
 mod words;
 
-pub(crate) use backend::{Backend, Offer, Offers};
+pub(crate) use backend::{Backend, CgroupOffer, Offer, Offers};
 pub(crate) use error::PlanError;
 pub(crate) use folders::{Folder, FolderKind};
 #[cfg(windows)]

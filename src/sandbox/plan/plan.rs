@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::backend::{Backend, Offers};
+use super::backend::{Backend, CgroupOffer, Offers};
 use super::error::PlanError;
 use super::folders::{Folder, FolderKind, folders, plain};
 use super::levels::confinement;
@@ -33,6 +33,10 @@ pub(crate) struct Plan {
     pub(crate) env: Environment,
     /// Limits.
     pub(crate) limits: Limits,
+    /// The temporary folder, when it is one in memory.
+    pub(crate) temp: Option<PathBuf>,
+    /// Where a cgroup is made for the tree.
+    pub(crate) cgroup: Option<CgroupOffer>,
     /// Whether the process stays in the terminal's session.
     pub(crate) terminal: bool,
     /// What the plan holds.
@@ -62,6 +66,14 @@ impl Plan {
         self.folders
             .iter()
             .filter(|folder| folder.kind == FolderKind::Write)
+            .map(|folder| folder.path.as_path())
+    }
+
+    /// The writable folders that lie in memory.
+    pub(crate) fn private(&self) -> impl Iterator<Item = &Path> {
+        self.folders
+            .iter()
+            .filter(|folder| folder.kind == FolderKind::Private)
             .map(|folder| folder.path.as_path())
     }
 }
@@ -112,20 +124,35 @@ pub(crate) fn plan_with(
         Backend::LinuxL3 if takes_tmp(grant) => Backend::LinuxNs,
         other => other,
     };
+    let in_memory = grant.limits.temp_bytes.is_some() && backend.has_namespaces();
+    let temp = grant.temp.clone().filter(|_| in_memory);
     Ok(Plan {
         backend,
         launch: launch.clone(),
-        folders: seen(folders(grant)?, backend, grant),
+        folders: seen(folders(grant, temp.as_deref())?, backend, grant),
         protect: grant.protect.clone(),
         hide: grant.hide.clone(),
         sockets: grant.sockets.clone(),
         network: grant.network,
         env: environment(grant),
-        limits: grant.limits.clone(),
+        limits: limits(grant, offers),
+        temp,
+        cgroup: offers.cgroup.clone(),
         terminal: grant.terminal,
         confinement: confinement(backend, grant, offers),
         notices: Vec::new(),
     })
+}
+
+/// The limits with the share of the machine's memory that the whole tree may have.
+fn limits(grant: &Grant, offers: &Offers) -> Limits {
+    let mut limits = grant.limits.clone();
+    if let (None, Some(one)) = (limits.tree_bytes, limits.memory_bytes)
+        && offers.memory > 0
+    {
+        limits.tree_bytes = Some((offers.memory / 2).max(one));
+    }
+    limits
 }
 
 /// Elsewhere than on Linux nothing is laid over the disk: what counts is what was granted.
@@ -189,8 +216,8 @@ mod tests {
                     failure: failure.map(str::to_owned),
                 })
                 .collect(),
-            root: false,
             landlock: 7,
+            ..Offers::default()
         }
     }
 

@@ -6,13 +6,15 @@ use std::fs;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
 
-use super::entry::Handed;
+use super::cgroup::Cgroup;
+use super::entry::{Handed, fail};
 use super::sys::{self, Forked};
+use super::watch::Watch;
 use super::{init, keeper, privileges, stamps, target};
 use crate::sandbox::exit::Exit;
+use crate::sandbox::plan::Plan;
 use crate::sandbox::spawn::StageError;
 
 /// Rounds of the walk; each one kills everything that is found.
@@ -23,10 +25,12 @@ pub(super) fn run(handed: Handed) -> (Handed, StageError) {
     match start(&handed) {
         Ok(program) => {
             let Handed {
-                status, control, ..
+                status,
+                control,
+                plan,
             } = handed;
             drop(status);
-            watch(&program, &control)
+            attend(program, &control, &plan)
         }
         Err(error) => (handed, error),
     }
@@ -35,6 +39,7 @@ pub(super) fn run(handed: Handed) -> (Handed, StageError) {
 struct Program {
     pid: Pid,
     pidfd: OwnedFd,
+    cgroup: Option<Cgroup>,
 }
 
 fn start(handed: &Handed) -> Result<Program, StageError> {
@@ -48,48 +53,43 @@ fn start(handed: &Handed) -> Result<Program, StageError> {
         sys::drop_groups().map_err(|e| StageError::os("groups", "drop", &e))?;
     }
     let null = keeper::null().map_err(|e| StageError::os("devices", "/dev/null", &e))?;
+    let cgroup = keeper::group(&handed.plan)?;
     match sys::fork().map_err(|e| StageError::os("fork", "program", &e))? {
-        Forked::Child => match handed.status.try_clone() {
-            Ok(status) => target::run(&handed.plan, status),
-            Err(_) => sys::exit_now(125),
+        Forked::Child => match (handed.status.try_clone(), enter(cgroup)) {
+            (Ok(status), Ok(())) => target::run(&handed.plan, status),
+            (Ok(status), Err(error)) => fail(status, &error),
+            (Err(_), _) => sys::exit_now(125),
         },
         Forked::Parent(pid) => {
             keeper::leave_streams(&null);
             let _ = privileges::drop_all();
             let pidfd =
                 rustix::process::pidfd_open(pid, PidfdFlags::empty()).map_err(os("pidfd"))?;
-            Ok(Program { pid, pidfd })
+            Ok(Program { pid, pidfd, cgroup })
         }
     }
 }
 
-fn watch(program: &Program, control: &OwnedFd) -> ! {
-    let mut main_lives = true;
-    loop {
-        let mut fds = vec![PollFd::new(&program.pidfd, PollFlags::IN)];
-        if main_lives {
-            fds.push(PollFd::new(control, PollFlags::IN));
-        }
-        if poll(&mut fds, None).is_err() {
-            continue;
-        }
-        let ready = |at: usize| fds.get(at).is_some_and(|fd| !fd.revents().is_empty());
-        if ready(0) {
-            end(program, control)
-        }
-        if ready(1) {
-            main_lives = keeper::obey(control, &program.pidfd);
-        }
-    }
+fn enter(cgroup: Option<Cgroup>) -> Result<(), StageError> {
+    cgroup.map_or(Ok(()), |cgroup| cgroup.enter())
 }
 
-fn end(program: &Program, control: &OwnedFd) -> ! {
-    let exit = match rustix::process::waitpid(Some(program.pid), WaitOptions::empty()) {
+fn attend(program: Program, control: &OwnedFd, plan: &Plan) -> ! {
+    let Program { pid, pidfd, cgroup } = program;
+    // What it leaves behind becomes ours, so the tree begins here.
+    let mut watch = Watch::new(&plan.limits, cgroup, rustix::process::getpid());
+    watch.until_ended(&pidfd, control);
+    let exit = match rustix::process::waitpid(Some(pid), WaitOptions::empty()) {
         Ok(Some((_, status))) => init::exit_of(status),
         _ => Exit::KILLED,
     };
+    if let Some(cgroup) = watch.cgroup() {
+        // Nobody in it can escape by forking.
+        cgroup.kill();
+    }
     kill_descendants();
-    init::tell(control, exit);
+    init::tell(control, exit.explained(&plan.limits));
+    keeper::finish(&watch, control);
     sys::exit_now(0)
 }
 

@@ -23,7 +23,7 @@ use crate::sandbox::plan::Plan;
 use crate::sandbox::spawn::StageError;
 
 /// Folders of the view that may be written, besides the granted ones.
-const PRIVATE: &[&str] = &["/tmp", "/var/tmp", "/dev/shm", "/dev/pts"];
+const PRIVATE: &[&str] = &["/dev/shm", "/dev/pts"];
 
 const WORDS_BYTES_MAX: u64 = 4096;
 
@@ -87,6 +87,7 @@ fn spawn(plan: &Plan) -> birdcage::error::Result<Child> {
     let private = PRIVATE
         .iter()
         .map(Path::new)
+        .chain(plan.private())
         .filter(|path| path.canonicalize().is_ok_and(|real| real == **path));
     for folder in plan.writable().chain(private) {
         cage.add_exception(Exception::WriteAndRead(folder.to_owned()))?;
@@ -159,6 +160,7 @@ fn exit_of(status: ExitStatus) -> Exit {
     Exit {
         code: status.code(),
         signal: status.signal(),
+        limit: None,
     }
 }
 

@@ -68,6 +68,7 @@ impl Confined {
         let Started {
             mut child,
             control,
+            stdin,
             listener,
         } = started;
         control.set_nonblocking(true)?;
@@ -76,12 +77,7 @@ impl Confined {
         let raw = raw.ok_or_else(|| io::Error::other("the helper has no process id"))?;
         let pidfd = rustix::process::pidfd_open(raw, PidfdFlags::NONBLOCK)?;
         Ok(Self {
-            stdin: child
-                .stdin
-                .take()
-                .map(own)
-                .map(Sender::from_owned_fd)
-                .transpose()?,
+            stdin: stdin.map(Sender::from_owned_fd).transpose()?,
             stdout: child
                 .stdout
                 .take()
@@ -115,8 +111,9 @@ impl Confined {
     /// Waits until the process has ended and nothing of its tree is left. Cancel safe.
     pub(crate) async fn wait(&mut self) -> Exit {
         if let (None, Some(control)) = (self.exit, self.control.as_mut()) {
-            let _ = control.read_until(b'\n', &mut self.last_words).await;
-            self.exit = serde_json::from_slice(&self.last_words).ok();
+            // A line at a time: what was read stays when this is cancelled.
+            while let Ok(1..) = control.read_until(b'\n', &mut self.last_words).await {}
+            self.exit = told(&self.last_words);
         }
         self.helper.wait().await;
         *self.exit.get_or_insert(Exit::KILLED)
@@ -154,6 +151,16 @@ impl Confined {
             let _ = rustix::net::shutdown(control.get_ref().as_fd(), rustix::net::Shutdown::Both);
         }
     }
+}
+
+/// How it ended, as process 1 saw it, with the limit that the keeper tells of.
+fn told(lines: &[u8]) -> Option<Exit> {
+    let exits = lines.split(|byte| *byte == b'\n');
+    let exits = exits.filter_map(|line| serde_json::from_slice::<Exit>(line).ok());
+    exits.reduce(|first, next| Exit {
+        limit: next.limit.or(first.limit),
+        ..first
+    })
 }
 
 fn own(stream: impl Into<OwnedFd>) -> OwnedFd {

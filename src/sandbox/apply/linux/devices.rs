@@ -1,9 +1,11 @@
 //! `/dev`, `/proc` and what else of the kernel's interfaces a view needs.
 
+use std::ffi::OsStr;
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::Mode;
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::MountAttrFlags;
 
@@ -27,6 +29,8 @@ const LINKS: &[(&str, &str)] = &[
 /// Parts of `/proc` that steer the machine: read-only also for the real root.
 const STEERING: &[&str] = &["sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi"];
 
+const CONSOLE: &str = "/dev/console";
+
 /// Where birdcage builds its root, and where that leads.
 const CAGE_LINK: &str = "/tmp/birdcage-root";
 const CAGE_NAME: &str = "birdcage-root";
@@ -37,7 +41,7 @@ const PID_MAX_LEAST: u64 = 301;
 
 /// Lays a minimal `/dev` and an own `/proc` over the view.
 pub(super) fn lay(view: &mut View, plan: &Plan) -> Result<(), StageError> {
-    lay_dev(view)?;
+    lay_dev(view, plan)?;
     if plan.backend == Backend::LinuxL3 {
         lay_cage(view)?;
     }
@@ -47,7 +51,7 @@ pub(super) fn lay(view: &mut View, plan: &Plan) -> Result<(), StageError> {
     lay_proc(view, plan)
 }
 
-fn lay_dev(view: &mut View) -> Result<(), StageError> {
+fn lay_dev(view: &mut View, plan: &Plan) -> Result<(), StageError> {
     let failed = |what: &'static str| move |e: Errno| os("devices", what, e);
     let dev = new_file_system("tmpfs", &["size=1m", "mode=755"], MountAttrFlags::empty())
         .map_err(failed("/dev"))?;
@@ -64,8 +68,10 @@ fn lay_dev(view: &mut View) -> Result<(), StageError> {
             Err(Errno::NOENT) => continue,
             other => other.map_err(|e| os("devices", path.display(), e))?,
         };
-        let node = clone_tree(source).map_err(|e| os("devices", path.display(), e))?;
-        view.mount(&node, &path, Kind::File)?;
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDONLY | OFlags::CLOEXEC;
+        rustix::fs::openat(&dev, *name, flags, Mode::from_raw_mode(0o444))
+            .and_then(|place| attach(clone_tree(source)?, place))
+            .map_err(|e| os("devices", path.display(), e))?;
     }
     let shm = new_file_system(
         "tmpfs",
@@ -84,8 +90,34 @@ fn lay_dev(view: &mut View) -> Result<(), StageError> {
     sys::mount_setattr(&pts, 0, NODEV, Reach::One)
         .map_err(|e| StageError::os("devices", "/dev/pts", &e))?;
     view.mount(&pts, Path::new("/dev/pts"), Kind::Folder)?;
+    if plan.terminal {
+        lay_console(view)?;
+    }
     view.close_later(dev);
     Ok(())
+}
+
+/// The terminal of a program that owns one is none of its own `/dev/pts`. Programs that ask for its
+/// name find it here.
+fn lay_console(view: &View) -> Result<(), StageError> {
+    let input = rustix::stdio::stdin();
+    let Ok(name) = rustix::termios::ttyname(input, Vec::new()) else {
+        return Ok(());
+    };
+    let name = Path::new(OsStr::from_bytes(name.to_bytes()));
+    let Ok(place) = open_in(view.machine.as_fd(), name) else {
+        return Ok(());
+    };
+    let known = |fd| {
+        rustix::fs::fstat(fd)
+            .map(|found| (found.st_dev, found.st_ino))
+            .ok()
+    };
+    if known(place.as_fd()).is_none_or(|place| Some(place) != known(input)) {
+        return Ok(());
+    }
+    let console = clone_tree(place).map_err(|e| os("devices", CONSOLE, e))?;
+    view.mount(&console, Path::new(CONSOLE), Kind::File)
 }
 
 /// Birdcage builds its root at a fixed path in `/tmp`. A link leads it into our `/dev`, which is

@@ -6,11 +6,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
 use rustix::fs::{FileType, SealFlags};
+use rustix::io::Errno;
+use rustix::net::RecvFlags;
 
 #[cfg(feature = "birdcage")]
 use super::stage_two;
 use super::start::HELPER;
-use super::{escape, keeper, probe, sys};
+use super::{escape, keeper, passing, probe, sys};
 use crate::sandbox::plan::Plan;
 use crate::sandbox::spawn::StageError;
 
@@ -72,28 +74,32 @@ pub(super) fn is_helper() -> bool {
     [HELPER, probe::SCRATCH].contains(&name.to_string_lossy().as_ref())
 }
 
-/// Takes descriptors 3 to 5 when they are what main passes, and nothing else is.
+/// Takes the descriptors that wait in this process's input when they are what main passes.
 fn handed() -> Result<Handed, StageError> {
     let refuse = |what: &str| StageError::new("helper", format!("{what}: not started by creance"));
-    let take = |number| sys::take_fd(number).map_err(|_| refuse("a descriptor is missing"));
-    let (spec, status, control) = (take(3)?, take(4)?, take(5)?);
+    let closed = sys::close_from(3);
+    let input = rustix::stdio::stdin();
+    if kind(input) != Some(FileType::Socket) {
+        return Err(refuse("the input is no socket"));
+    }
+    let os = |e: Errno| StageError::os("helper", "descriptors", &e.into());
+    let control = rustix::io::fcntl_dupfd_cloexec(input, 3).map_err(os)?;
+    let [spec, status, input] = passing::receive(&control, RecvFlags::DONTWAIT)
+        .map_err(|_| refuse("descriptors are missing"))?;
     let seals = rustix::fs::fcntl_get_seals(&spec).unwrap_or(SealFlags::empty());
     if !seals.contains(SealFlags::WRITE | SealFlags::SEAL | SealFlags::SHRINK) {
         return Err(refuse("the plan is not sealed"));
     }
-    if kind(&status) != Some(FileType::Fifo) || kind(&control) != Some(FileType::Socket) {
+    if kind(&status) != Some(FileType::Fifo) {
         return Err(refuse("the descriptors are of another kind"));
     }
     if std::env::args_os().len() != 1 || std::env::vars_os().next().is_some() {
         return Err(refuse("arguments or variables are there"));
     }
-    for fd in [&spec, &status, &control] {
-        rustix::io::fcntl_setfd(fd, rustix::io::FdFlags::CLOEXEC)
-            .map_err(|e| StageError::os("helper", "descriptors", &e.into()))?;
-    }
-    sys::close_from(6).map_err(|e| StageError::os("helper", "descriptors", &e))?;
     let mut status = File::from(status);
-    match read(spec) {
+    let closed = closed.map_err(|e| StageError::os("helper", "descriptors", &e));
+    let streams = closed.and_then(|()| rustix::stdio::dup2_stdin(input).map_err(os));
+    match streams.and_then(|()| read(spec)) {
         Ok(plan) => Ok(Handed {
             plan,
             status,

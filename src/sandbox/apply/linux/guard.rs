@@ -9,6 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use super::placeholder::{self, Kind, Placeholder};
+use super::repository;
 use super::survey::Found;
 use crate::sandbox::spawn::StageError;
 
@@ -64,6 +65,9 @@ impl Guards {
             for name in ["hooks", "config", "config.worktree", "info/attributes"] {
                 self.add(&folder.join(name))?;
             }
+        }
+        for path in repository::guarded(&link.common)? {
+            self.add(&path)?;
         }
         for name in ["commondir", "gitdir"] {
             let pointer = link.folder.join(name);

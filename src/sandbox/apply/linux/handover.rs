@@ -3,17 +3,18 @@
 //! them: the status ends with `exec`, the streams end with the program.
 
 use std::fs::File;
-use std::io::{IoSlice, IoSliceMut};
+use std::io::IoSliceMut;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::io::{Errno, Result};
+use rustix::io::Result;
 use rustix::net::{
-    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, SocketFlags,
+    SocketType,
 };
 use rustix::process::Pid;
 
+use super::passing;
 use crate::sandbox::plan::Plan;
 use crate::sandbox::spawn::StageError;
 
@@ -92,34 +93,17 @@ fn pack(plan: &Plan, status: &File) -> std::io::Result<Handover> {
     rustix::net::sockopt::set_socket_passcred(&near, true)?;
     let (input, output, error) = streams();
     let fds = [memory.as_fd(), input, output, error, status.as_fd()];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(5))];
-    let mut control = SendAncillaryBuffer::new(&mut space);
-    if !control.push(SendAncillaryMessage::ScmRights(&fds)) {
-        return Err(Errno::NOBUFS.into());
-    }
-    let parts = [IoSlice::new(TAKEN)];
-    rustix::net::sendmsg(&near, &parts, &mut control, SendFlags::NOSIGNAL)?;
+    passing::send(&near, &fds)?;
     rustix::stdio::dup2_stdin(&far)?;
     Ok(Handover(near))
 }
 
 fn unpack(socket: BorrowedFd<'_>, flags: RecvFlags) -> Result<Load> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(5))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
-    let mut word = [0; TAKEN.len()];
-    let mut parts = [IoSliceMut::new(&mut word)];
-    let flags = flags | RecvFlags::CMSG_CLOEXEC;
-    rustix::net::recvmsg(socket, &mut parts, &mut control, flags)?;
-    let mut fds = control.drain().filter_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(fds) => Some(fds),
-        _ => None,
-    });
-    let mut fds = fds.next().ok_or(Errno::BADF)?;
-    let mut next = || fds.next().ok_or(Errno::BADF);
+    let [plan, input, output, error, status] = passing::receive(socket, flags)?;
     Ok(Load {
-        plan: next()?,
-        streams: [next()?, next()?, next()?],
-        status: File::from(next()?),
+        plan,
+        streams: [input, output, error],
+        status: File::from(status),
     })
 }
 

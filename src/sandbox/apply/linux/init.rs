@@ -7,7 +7,9 @@ use std::os::unix::net::UnixStream;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus};
+use rustix::thread::UnshareFlags;
 
+use super::cgroup::Cgroup;
 use super::entry::{FAILED, fail};
 use super::survey::Survey;
 use super::sys::{self, Forked};
@@ -26,6 +28,8 @@ pub(super) struct Ends<'a> {
     pub(super) watch: OwnedFd,
     /// `/dev/null` of the machine.
     pub(super) null: OwnedFd,
+    /// Where the tree belongs.
+    pub(super) cgroup: Option<Cgroup>,
 }
 
 /// Runs as process 1. Never returns.
@@ -35,8 +39,10 @@ pub(super) fn run(plan: &Plan, survey: &Survey, ends: Ends<'_>) -> ! {
         control,
         watch,
         null,
+        cgroup,
     } = ends;
-    match prepare(plan, survey, &watch) {
+    let _ = rustix::thread::set_name(c"creance-init");
+    match join(cgroup).and_then(|()| prepare(plan, survey, &watch)) {
         Ok(()) => {}
         Err(error) => fail(status, &error),
     }
@@ -50,7 +56,7 @@ pub(super) fn run(plan: &Plan, survey: &Survey, ends: Ends<'_>) -> ! {
             drop(status);
             keeper::leave_streams(&null);
             let exit = reap(pid);
-            tell(control, exit);
+            tell(control, exit.explained(&plan.limits));
             sys::exit_now(0)
         }
     }
@@ -76,8 +82,17 @@ fn run_caged(plan: &Plan, status: File, control: &OwnedFd, null: &OwnedFd) -> ! 
             Err(_) => break Exit::KILLED,
         }
     };
-    tell(control, exit);
+    tell(control, exit.explained(&plan.limits));
     sys::exit_now(0)
+}
+
+/// Moves this process, and with it all that follow, into the cgroup; from inside, that is the root.
+fn join(cgroup: Option<Cgroup>) -> Result<(), StageError> {
+    if let Some(cgroup) = cgroup {
+        cgroup.enter()?;
+    }
+    sys::unshare(UnshareFlags::NEWCGROUP)
+        .map_err(|e| StageError::os("namespaces", "cgroup namespace", &e))
 }
 
 fn prepare(plan: &Plan, survey: &Survey, watch: &OwnedFd) -> Result<(), StageError> {
@@ -142,6 +157,7 @@ pub(super) fn exit_of(status: WaitStatus) -> Exit {
     Exit {
         code: status.exit_status(),
         signal: status.terminating_signal(),
+        limit: None,
     }
 }
 

@@ -3,19 +3,21 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
+use rustix::process::{Pid, PidfdFlags, WaitOptions};
 use rustix::thread::UnshareFlags;
 
+use super::cgroup::Cgroup;
 use super::entry::{Handed, fail};
 use super::survey::Survey;
 use super::sys::{self, Disposition, Forked};
+use super::watch::Watch;
 use super::{bare, doorway, init, probe};
 use crate::grant::Network;
+use crate::sandbox::exit::Exit;
 use crate::sandbox::plan::{Backend, Plan};
 use crate::sandbox::spawn::StageError;
 
@@ -42,6 +44,7 @@ pub(super) fn run(handed: Handed) -> ! {
 /// What runs inside, seen from here.
 struct Inner {
     survey: Survey,
+    watch: Watch,
     pid: Pid,
     pidfd: OwnedFd,
     /// The program has our terminal.
@@ -51,6 +54,10 @@ struct Inner {
 }
 
 fn settle(plan: &Plan) {
+    // Where the machine's memory runs out, what runs in a sandbox goes first. It can only be raised.
+    let _ = fs::write("/proc/self/oom_score_adj", OOM_SCORE);
+    // Executed by descriptor, it would be called `exe`.
+    let _ = rustix::thread::set_name(c"creance-keeper");
     if !plan.terminal {
         let _ = rustix::process::setsid();
         return;
@@ -61,9 +68,13 @@ fn settle(plan: &Plan) {
     }
 }
 
+/// A third of the machine's memory more than it has.
+const OOM_SCORE: &str = "300";
+
 /// The namespaces are there; process 1 is not yet.
 struct Entered {
     survey: Survey,
+    cgroup: Option<Cgroup>,
     watch: OwnedFd,
     hold: OwnedFd,
     null: OwnedFd,
@@ -75,12 +86,23 @@ fn prepare(handed: &Handed) -> Result<Entered, StageError> {
     let (watch, hold) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|e| StageError::os("fork", "pipe", &e.into()))?;
     let survey = Survey::of(plan)?;
-    if let Err(error) = unshare(plan).and_then(|()| connect(handed)) {
-        survey.tidy();
-        return Err(error);
-    }
+    let cgroup = group(plan).and_then(|group| {
+        let entered = unshare(plan).and_then(|()| connect(handed));
+        if let (Err(_), Some(group)) = (&entered, &group) {
+            group.remove();
+        }
+        entered.map(|()| group)
+    });
+    let cgroup = match cgroup {
+        Ok(cgroup) => cgroup,
+        Err(error) => {
+            survey.tidy();
+            return Err(error);
+        }
+    };
     Ok(Entered {
         survey,
+        cgroup,
         watch,
         hold,
         null,
@@ -91,13 +113,14 @@ fn prepare(handed: &Handed) -> Result<Entered, StageError> {
 fn divide(handed: Handed, entered: Entered) -> (Handed, StageError) {
     let Entered {
         survey,
+        cgroup,
         watch: watched,
         hold,
         null,
     } = entered;
     match sys::fork() {
         Err(error) => {
-            survey.tidy();
+            give_up(&survey, cgroup.as_ref());
             (handed, StageError::os("fork", "process 1", &error))
         }
         Ok(Forked::Child) => {
@@ -113,6 +136,7 @@ fn divide(handed: Handed, entered: Entered) -> (Handed, StageError) {
                 control: &control,
                 watch: watched,
                 null,
+                cgroup,
             };
             init::run(&plan, &survey, ends)
         }
@@ -123,20 +147,34 @@ fn divide(handed: Handed, entered: Entered) -> (Handed, StageError) {
                     drop(handed.status);
                     let inner = Inner {
                         survey,
+                        watch: Watch::new(&handed.plan.limits, cgroup, pid),
                         pid,
                         pidfd,
                         terminal: handed.plan.terminal,
                         _hold: hold,
                     };
-                    watch(&inner, &handed.control)
+                    attend(inner, &handed.control)
                 }
                 Err(error) => {
-                    survey.tidy();
+                    give_up(&survey, cgroup.as_ref());
                     (handed, StageError::os("fork", "pidfd", &error.into()))
                 }
             }
         }
     }
+}
+
+fn give_up(survey: &Survey, cgroup: Option<&Cgroup>) {
+    survey.tidy();
+    if let Some(cgroup) = cgroup {
+        cgroup.remove();
+    }
+}
+
+/// The cgroup of the tree, where there can be one.
+pub(super) fn group(plan: &Plan) -> Result<Option<Cgroup>, StageError> {
+    let make = |offer| Cgroup::make(offer, &plan.limits);
+    plan.cgroup.as_ref().map(make).transpose()
 }
 
 fn unshare(plan: &Plan) -> Result<(), StageError> {
@@ -150,10 +188,7 @@ fn unshare(plan: &Plan) -> Result<(), StageError> {
     map("/proc/self/setgroups", "deny".to_owned()).map_err(stage("user-map"))?;
     map("/proc/self/uid_map", format!("{uid} {uid} 1\n")).map_err(stage("user-map"))?;
     map("/proc/self/gid_map", format!("{gid} {gid} 1\n")).map_err(stage("user-map"))?;
-    let mut flags = UnshareFlags::NEWPID
-        | UnshareFlags::NEWIPC
-        | UnshareFlags::NEWUTS
-        | UnshareFlags::NEWCGROUP;
+    let mut flags = UnshareFlags::NEWPID | UnshareFlags::NEWIPC | UnshareFlags::NEWUTS;
     let own_network = plan.network != Network::Whole;
     if own_network {
         flags |= UnshareFlags::NEWNET;
@@ -196,29 +231,29 @@ pub(super) fn leave_streams(null: &OwnedFd) {
     let _ = rustix::stdio::dup2_stderr(null);
 }
 
-/// Watches main and process 1 until process 1 is gone; kills it when main is.
-fn watch(inner: &Inner, control: &OwnedFd) -> ! {
-    let mut main_lives = true;
-    loop {
-        let mut fds = vec![PollFd::new(&inner.pidfd, PollFlags::IN)];
-        if main_lives {
-            fds.push(PollFd::new(control, PollFlags::IN));
-        }
-        if poll(&mut fds, None).is_err() {
-            continue;
-        }
-        let ready = |at: usize| fds.get(at).is_some_and(|fd| !fd.revents().is_empty());
-        if ready(0) {
-            let _ = rustix::process::waitpid(Some(inner.pid), WaitOptions::empty());
-            inner.survey.tidy();
-            if inner.terminal {
-                take_terminal_back();
-            }
-            sys::exit_now(0)
-        }
-        if ready(1) {
-            main_lives = obey(control, &inner.pidfd);
-        }
+/// Stays until process 1 is gone, and tidies up.
+fn attend(mut inner: Inner, control: &OwnedFd) -> ! {
+    inner.watch.until_ended(&inner.pidfd, control);
+    let _ = rustix::process::waitpid(Some(inner.pid), WaitOptions::empty());
+    inner.survey.tidy();
+    finish(&inner.watch, control);
+    if inner.terminal {
+        take_terminal_back();
+    }
+    sys::exit_now(0)
+}
+
+/// Tells main of the limit that was reached, and removes the cgroup.
+pub(super) fn finish(watch: &Watch, control: &OwnedFd) {
+    if let Some(hit) = watch.reached() {
+        let exit = Exit {
+            limit: Some(hit),
+            ..Exit::KILLED
+        };
+        init::tell(control, exit);
+    }
+    if let Some(cgroup) = watch.cgroup() {
+        cgroup.remove();
     }
 }
 
@@ -233,21 +268,5 @@ fn take_terminal_back() {
     if rustix::termios::tcgetpgrp(&tty).is_ok_and(gone) {
         // The signal that this raises in a background process is ignored here.
         let _ = rustix::termios::tcsetpgrp(&tty, rustix::process::getpgrp());
-    }
-}
-
-/// Does what main says; `false` when main is gone.
-pub(super) fn obey(control: impl AsFd, process: &OwnedFd) -> bool {
-    let mut word = [0_u8; 1];
-    match rustix::io::read(control, &mut word) {
-        Ok(1) => {
-            let _ = rustix::process::pidfd_send_signal(process, Signal::TERM);
-            true
-        }
-        Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => true,
-        _ => {
-            let _ = rustix::process::pidfd_send_signal(process, Signal::KILL);
-            false
-        }
     }
 }

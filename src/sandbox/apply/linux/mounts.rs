@@ -169,7 +169,7 @@ fn join(folder: &Path, rest: &Path) -> PathBuf {
 }
 
 /// `\040` and the like stand for bytes that would break the table.
-fn decode(field: &[u8]) -> PathBuf {
+pub(super) fn decode(field: &[u8]) -> PathBuf {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;
     while let Some((first, tail)) = rest.split_first() {

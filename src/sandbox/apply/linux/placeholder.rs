@@ -37,7 +37,7 @@ pub(super) enum Kind {
 
 /// The kind of a protected path.
 pub(super) fn kind_of(path: &Path) -> Kind {
-    if PROTECTED_FILES.iter().any(|entry| path.ends_with(entry)) {
+    if PROTECTED_FILES.iter().any(|entry| is_named(path, entry)) {
         return Kind::File;
     }
     Kind::Folder
@@ -45,8 +45,17 @@ pub(super) fn kind_of(path: &Path) -> Kind {
 
 /// What is in the placeholder of a file.
 fn text_of(path: &Path) -> &'static str {
-    let text = TEXTS.iter().find(|(entry, _)| path.ends_with(entry));
+    let text = TEXTS.iter().find(|(entry, _)| is_named(path, entry));
     text.map_or("", |(_, text)| text)
+}
+
+/// Whether a path is this entry of a project; what stands in `.git` stands in the repository of a
+/// submodule as well.
+fn is_named(path: &Path, entry: &str) -> bool {
+    let of_module = |name: &str| {
+        path.ends_with(name) && path.components().any(|part| part.as_os_str() == "modules")
+    };
+    path.ends_with(entry) || entry.strip_prefix(".git/").is_some_and(of_module)
 }
 
 /// Whether this is a placeholder of ours.

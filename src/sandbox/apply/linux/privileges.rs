@@ -23,10 +23,11 @@ pub(super) fn limit(limits: &Limits) -> Result<(), StageError> {
         let most = rustix::process::getrlimit(resource)
             .maximum
             .unwrap_or(u64::MAX);
-        let value = Some(value.min(most));
+        // CPU time ends with a signal that says so; a second later comes one that says nothing.
+        let later = u64::from(resource == Resource::Cpu);
         let limit = Rlimit {
-            current: value,
-            maximum: value,
+            current: Some(value.min(most)),
+            maximum: Some(value.saturating_add(later).min(most)),
         };
         rustix::process::setrlimit(resource, limit)
             .map_err(|e| StageError::os("limits", name, &e.into()))?;

@@ -46,6 +46,12 @@ fn stage(error: SpawnError) -> StageError {
     }
 }
 
+/// The memory of the machine, in bytes.
+pub(crate) fn memory() -> u64 {
+    let info = rustix::system::sysinfo();
+    u64::from(info.totalram) * u64::from(info.mem_unit)
+}
+
 fn plain(error: impl std::fmt::Display) -> StageError {
     StageError::new(START, error.to_string())
 }

@@ -12,12 +12,15 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::pipe::PipeFlags;
 
-use super::{doorway, sys};
+use super::{doorway, passing};
 use crate::sandbox::plan::Plan;
 use crate::sandbox::spawn::{SpawnError, StageError, Stdio};
 
 /// The name under which the helper is executed.
 pub(super) const HELPER: &str = "creance-sandbox-helper";
+
+/// What main tells the keeper: the program runs, and its time with it.
+pub(super) const RUNS: &[u8] = b"R";
 
 /// What the helper writes before it executes the program.
 pub(super) const READY: &str = "ready";
@@ -39,6 +42,8 @@ pub(super) struct Started {
     pub(super) child: Child,
     /// The lifeline: when this end is closed, everything dies.
     pub(super) control: UnixStream,
+    /// The program's input, when it is a pipe.
+    pub(super) stdin: Option<OwnedFd>,
     /// Where the program connects to reach a host, when hosts are decided one by one.
     pub(super) listener: Option<TcpListener>,
 }
@@ -52,15 +57,21 @@ pub(super) fn start(plan: &Plan, stdio: Stdio) -> Result<Started, SpawnError> {
     let spec = sealed(plan).map_err(SpawnError::Helper)?;
     let (status, status_end) =
         rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(|e| SpawnError::Helper(e.into()))?;
-    let (control, control_end) = UnixStream::pair().map_err(SpawnError::Helper)?;
-    let mut command = command(stdio);
-    sys::pass_fds(&mut command, vec![spec, status_end, control_end.into()]);
-    let child = command.spawn().map_err(SpawnError::Helper)?;
-    // The command owns our copies of the helper's ends: without this, the status never ends.
-    drop(command);
+    let (control, far) = UnixStream::pair().map_err(SpawnError::Helper)?;
+    let (input, stdin) = input(stdio).map_err(SpawnError::Helper)?;
+    // They wait in the socket, which becomes the helper's input: nothing has to run between fork and
+    // exec for them, so this process, which may be big, is not copied.
+    let fds = [spec.as_fd(), status_end.as_fd(), input.as_fd()];
+    passing::send(&control, &fds).map_err(|e| SpawnError::Helper(e.into()))?;
+    let child = command(stdio, far.into())
+        .spawn()
+        .map_err(SpawnError::Helper)?;
+    // Without this, the status never ends.
+    drop((spec, status_end, input));
     let mut started = Started {
         child,
         control,
+        stdin,
         listener: None,
     };
     let runs = await_exec(status).and_then(|()| started.take_listener(plan));
@@ -75,6 +86,8 @@ pub(super) fn start(plan: &Plan, stdio: Stdio) -> Result<Started, SpawnError> {
         super::placeholder::sweep_later(plan.protect.clone());
         return Err(error);
     }
+    // A program that has ended already needs no time.
+    let _ = started.control.write_all(RUNS);
     Ok(started)
 }
 
@@ -92,10 +105,14 @@ impl Started {
     clippy::disallowed_methods,
     reason = "the sandbox is what starts processes"
 )]
-fn command(stdio: Stdio) -> Command {
+fn command(stdio: Stdio, input: OwnedFd) -> Command {
     let mut command = Command::new("/proc/self/exe");
-    command.arg0(HELPER).env_clear().current_dir("/");
-    for stream in [Command::stdin, Command::stdout, Command::stderr] {
+    command
+        .arg0(HELPER)
+        .env_clear()
+        .current_dir("/")
+        .stdin(input);
+    for stream in [Command::stdout, Command::stderr] {
         stream(
             &mut command,
             match stdio {
@@ -105,6 +122,20 @@ fn command(stdio: Stdio) -> Command {
         );
     }
     command
+}
+
+/// The program's input, and our end of it when it is a pipe.
+fn input(stdio: Stdio) -> io::Result<(OwnedFd, Option<OwnedFd>)> {
+    match stdio {
+        Stdio::Piped => {
+            let (read, write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+            Ok((read, Some(write)))
+        }
+        Stdio::Inherit => Ok((
+            rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?,
+            None,
+        )),
+    }
 }
 
 /// A plan in memory that nobody can change any more.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::guard::Guards;
 use super::mounts::MountTable;
+use super::repository;
 use crate::sandbox::plan::{Folder, FolderKind, Plan};
 use crate::sandbox::spawn::StageError;
 
@@ -85,6 +86,11 @@ fn fill(plan: &Plan, table: &MountTable, guards: &mut Guards) -> Result<Filled, 
         guards.add(path)?;
         for alias in table.aliases(path) {
             guards.add(&alias)?;
+        }
+    }
+    for root in plan.writable() {
+        for path in repository::guarded(&root.join(".git"))? {
+            guards.add(&path)?;
         }
     }
     for root in git_files(plan) {

@@ -1,15 +1,13 @@
 //! The system calls that no safe wrapper covers, one small function each.
 #![expect(
     unsafe_code,
-    reason = "fork, exec-time descriptors, signals and mount_setattr have no safe wrapper"
+    reason = "fork, signals, mount_setattr and close_range have no safe wrapper"
 )]
 
 use std::ffi::CStr;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::process::CommandExt;
-use std::process::Command;
 
 use rustix::process::Pid;
 use rustix::thread::UnshareFlags;
@@ -151,28 +149,6 @@ pub(super) fn take_fd(number: RawFd) -> io::Result<OwnedFd> {
     // SAFETY: the number is open and nothing else in this just started process owns it. WHY: a
     // descriptor that is passed through `exec` has no owner yet.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
-}
-
-/// Lets a command start with the given descriptors as numbers 3, 4, 5, …
-pub(super) fn pass_fds(command: &mut Command, fds: Vec<OwnedFd>) {
-    let hook = move || place_fds(&fds);
-    // SAFETY: the hook calls only `dup3` and `fcntl`, which are async-signal-safe, and allocates
-    // nothing. WHY: `std` passes no descriptors but 0 to 2.
-    unsafe { command.pre_exec(hook) };
-}
-
-fn place_fds(fds: &[OwnedFd]) -> io::Result<()> {
-    let mut high = [-1; 4];
-    for (slot, fd) in high.iter_mut().zip(fds) {
-        // SAFETY: duplicates an owned, open descriptor to a free number from 64 on.
-        *slot = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 64) };
-        check((*slot).into())?;
-    }
-    for (slot, number) in high.iter().zip(3..).take(fds.len()) {
-        // SAFETY: `slot` is open; whatever had `number` in this forked child is not used again.
-        check(unsafe { libc::dup3(*slot, number, 0) }.into())?;
-    }
-    Ok(())
 }
 
 /// Blocks the signals that process 1 waits for.

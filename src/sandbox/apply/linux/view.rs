@@ -12,6 +12,7 @@ use rustix::thread::UnshareFlags;
 use super::devices;
 use super::mounts::{attach, clone_tree, new_file_system, open_in, open_or_make};
 use super::placeholder::Kind;
+use super::stock::{Item, Stock};
 use super::survey::{Found, Place, Survey};
 use super::sys::{self, NODEV, NOSUID, RDONLY, Reach};
 use crate::sandbox::plan::{FolderKind, Plan};
@@ -19,8 +20,7 @@ use crate::sandbox::spawn::StageError;
 
 /// Size of a private `/tmp`; programs that write much use `TMPDIR`, which lies on the disk.
 const PRIVATE: &[&str] = &["size=256m", "nr_inodes=65536", "mode=1777"];
-const EMPTY: &[&str] = &["size=1m", "nr_inodes=8192", "mode=755"];
-const HIDDEN: &[&str] = &["size=4k", "nr_inodes=2", "mode=000"];
+pub(super) const EMPTY: &[&str] = &["size=1m", "nr_inodes=8192", "mode=755"];
 
 /// The view while it is built.
 pub(super) struct View {
@@ -28,11 +28,14 @@ pub(super) struct View {
     pub(super) machine: OwnedFd,
     /// The root of the view.
     pub(super) root: OwnedFd,
-    /// Shown at every empty folder in which nothing is laid.
-    empty: OwnedFd,
+    /// What is laid over empty folders and over what is hidden.
+    stock: Stock,
     /// Made read-only at the end, when every mount point is there.
     closing: Vec<OwnedFd>,
 }
+
+/// Covered by a `/dev` of our own before anything runs.
+const STOCK: &str = "/dev";
 
 /// Builds the view and makes it the root of this process.
 pub(super) fn enter(plan: &Plan, survey: &Survey) -> Result<(), StageError> {
@@ -41,7 +44,7 @@ pub(super) fn enter(plan: &Plan, survey: &Survey) -> Result<(), StageError> {
     rustix::mount::mount_change("/", private).map_err(|e| os("mounts", "private", e))?;
     let mut view = View::read_only()?;
     for place in &survey.folders {
-        view.lay(place, survey)?;
+        view.lay(place, survey, plan)?;
     }
     for path in &survey.guards.paths {
         view.guard(path)?;
@@ -71,10 +74,11 @@ impl View {
         sys::mount_setattr(&root, RDONLY | NOSUID | NODEV, 0, Reach::Tree)
             .map_err(|e| StageError::os("view", "read-only", &e))?;
         attach(&root, &machine).map_err(failed)?;
+        let stock = Stock::attached(&open_in(root.as_fd(), Path::new(STOCK)).map_err(failed)?)?;
         Ok(Self {
             machine,
             root,
-            empty: tmpfs(EMPTY)?,
+            stock,
             closing: Vec::new(),
         })
     }
@@ -86,10 +90,10 @@ impl View {
         attach(tree, place).map_err(failed)
     }
 
-    fn lay(&mut self, place: &Place, survey: &Survey) -> Result<(), StageError> {
+    fn lay(&mut self, place: &Place, survey: &Survey, plan: &Plan) -> Result<(), StageError> {
         match place.kind {
             FolderKind::Empty => self.lay_empty(place, survey),
-            FolderKind::Private => self.lay_private(place),
+            FolderKind::Private => self.lay_private(place, plan),
             FolderKind::Read => {
                 let tree = self.copy(place)?;
                 let set = RDONLY | NOSUID | NODEV;
@@ -127,10 +131,7 @@ impl View {
                     self.closing.push(empty);
                     return Ok(());
                 }
-                let empty = clone_tree(&self.empty).map_err(failed)?;
-                sys::mount_setattr(&empty, RDONLY, 0, Reach::One)
-                    .map_err(|e| StageError::os("view", "read-only", &e))?;
-                attach(empty, target).map_err(failed)
+                attach(self.stock.copy(Item::Empty)?, target).map_err(failed)
             }
             Ok(_) => self.hide(&place.path),
             // It is not there, and nothing of ours is around it: nothing to hide.
@@ -139,11 +140,16 @@ impl View {
         }
     }
 
-    fn lay_private(&mut self, place: &Place) -> Result<(), StageError> {
+    fn lay_private(&mut self, place: &Place, plan: &Plan) -> Result<(), StageError> {
         if place.found.is_none() {
             return Ok(());
         }
-        let private = tmpfs(PRIVATE)?;
+        let private = match plan.limits.temp_bytes {
+            Some(bytes) if plan.temp.as_deref() == Some(&*place.path) => {
+                tmpfs(&[&format!("size={bytes}"), "nr_inodes=65536", "mode=700"])?
+            }
+            _ => tmpfs(PRIVATE)?,
+        };
         self.mount(&private, &place.path, Kind::Folder)
     }
 
@@ -202,19 +208,7 @@ impl View {
             other => other.map_err(failed)?,
         };
         let own = std::fs::read_to_string(path).unwrap_or_default();
-        let memory = tmpfs(EMPTY)?;
-        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(&memory, "exclude", flags, Mode::from_raw_mode(0o644))
-            .map_err(failed)?;
-        std::io::Write::write_all(
-            &mut std::fs::File::from(file),
-            format!("{own}\n{names}").as_bytes(),
-        )
-        .map_err(|e| StageError::os("protect", path.display(), &e))?;
-        let copy = open_in(memory.as_fd(), Path::new("exclude")).map_err(failed)?;
-        let copy = clone_tree(copy).map_err(failed)?;
-        sys::mount_setattr(&copy, RDONLY, 0, Reach::One)
-            .map_err(|e| StageError::os("protect", path.display(), &e))?;
+        let copy = self.stock.file(&format!("{own}\n{names}"))?;
         attach(copy, place).map_err(failed)
     }
 
@@ -225,14 +219,12 @@ impl View {
             Err(Errno::NOENT | Errno::ACCESS) => return Ok(()),
             other => other.map_err(failed)?,
         };
-        let mask = tmpfs(HIDDEN)?;
-        let mask = if is_folder_fd(place.as_fd()) {
-            mask
+        let item = if is_folder_fd(place.as_fd()) {
+            Item::Closed
         } else {
-            unreadable_file(&mask).map_err(failed)?
+            Item::Unreadable
         };
-        sys::mount_setattr(&mask, RDONLY, 0, Reach::One)
-            .map_err(|e| StageError::os("hide", path.display(), &e))?;
+        let mask = self.stock.copy(item)?;
         attach(mask, place).map_err(failed)
     }
 
@@ -254,15 +246,9 @@ impl View {
     }
 }
 
-fn tmpfs(options: &[&str]) -> Result<OwnedFd, StageError> {
+/// A file system in memory.
+pub(super) fn tmpfs(options: &[&str]) -> Result<OwnedFd, StageError> {
     new_file_system("tmpfs", options, MountAttrFlags::empty()).map_err(|e| os("view", "tmpfs", e))
-}
-
-fn unreadable_file(mask: &OwnedFd) -> rustix::io::Result<OwnedFd> {
-    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDONLY | OFlags::CLOEXEC;
-    rustix::fs::openat(mask, "hidden", flags, Mode::empty())?;
-    let place = open_in(mask.as_fd(), Path::new("hidden"))?;
-    clone_tree(place)
 }
 
 /// The folders strictly between a writable root and what is guarded or hidden in it.

@@ -18,7 +18,7 @@ use crate::sandbox::spawn::StageError;
 const NEWEST: ABI = ABI::V6;
 
 /// Written inside every namespace, besides the granted folders: all of it is private.
-const PRIVATE: &[&str] = &["/tmp", "/var/tmp", "/dev"];
+const PRIVATE: &[&str] = &["/dev"];
 
 /// Written as well, unless it is a whole one: there nothing covers what steers the machine, and behind
 /// the second wall every user is the root of namespaces that have settings.
@@ -98,7 +98,8 @@ fn around_writes(plan: &Plan) -> Result<RulesetStatus, landlock::RulesetError> {
     for path in plan.writable() {
         rules = allow_writes(rules, path, writes)?;
     }
-    for path in PRIVATE.iter().chain(proc).map(Path::new) {
+    let private = PRIVATE.iter().chain(proc).map(Path::new);
+    for path in plan.private().chain(private) {
         rules = allow(rules, path, writes)?;
     }
     Ok(rules.restrict_self()?.ruleset)

@@ -250,7 +250,7 @@ impl Live {
 
     /// Lets the program end by itself.
     pub(super) fn close_input(&mut self) {
-        self.started.child.stdin = None;
+        self.started.stdin = None;
     }
 
     /// The helper's process.

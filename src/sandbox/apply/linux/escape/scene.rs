@@ -127,6 +127,7 @@ impl Scene {
             cpu_s: Some(1),
             file_bytes: Some(1 << 20),
             open_files: Some(64),
+            ..Limits::default()
         };
         Ok(Grant {
             limits,
