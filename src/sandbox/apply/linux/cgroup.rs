@@ -108,16 +108,14 @@ impl Cgroup {
         for _ in 0..TRIES {
             let folder = offer.parent.join(format!("{NAME}{:016x}", random()?));
             fs::create_dir(&folder)?;
-            match Self::open(folder.clone()) {
-                // Another process swept it before it was locked.
-                Err(error)
-                    if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::WouldBlock) => {}
-                other => {
-                    return other.inspect_err(|_| {
-                        let _ = fs::remove_dir(&folder);
-                    });
-                }
+            let opened = Self::open(folder.clone());
+            // Another process swept it before it was locked.
+            let swept =
+                |e: &io::Error| matches!(e.kind(), ErrorKind::NotFound | ErrorKind::WouldBlock);
+            if opened.as_ref().is_err_and(swept) {
+                continue;
             }
+            return opened.inspect_err(|_| drop(fs::remove_dir(&folder)));
         }
         Err(io::Error::other("it is removed all the time"))
     }
