@@ -194,9 +194,10 @@ fn the_gateway_judges_by_it() {
     machine
         .stage
         .policy("@id(\"all\") @reason(\"Everything.\")\npermit (principal, action, resource);");
-    machine
-        .stage
-        .servers(&json!({ "files": { "command": "/bin/cat" } }));
+    // Nobody answers: the question ends soon, and its decision is on record.
+    let servers = json!({ "files": { "command": "/bin/cat" } });
+    let config = json!({ "mcpServers": servers, "questionTimeoutMs": 2000 });
+    machine.stage.configure(&config);
     let mut gateway = Raw::start(machine.creance(&["serve"]));
     let client = json!({ "name": "test", "version": "1" });
     let hello =
@@ -207,7 +208,7 @@ fn the_gateway_judges_by_it() {
     let id = gateway.ask("tools/list", &json!({}));
     gateway.answer(id);
     // Servers are started beside the answer: the decision is on record soon.
-    let judged = (0..200).any(|_| {
+    let judged = (0..60).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(100));
         let (_, log) = machine.says(&["audit", "show", "--json"]);
         log.contains("org/servers/approved-servers")
