@@ -80,75 +80,52 @@ fn run(tests: &str) -> Result<TestReport, String> {
     Ok(PolicySet::builtin().test(&tests, &[]))
 }
 
+/// What is wrong with the first test of a file.
+#[track_caller]
+fn wrong(text: &str, part: &str) {
+    let said = match run(text) {
+        Err(said) => said,
+        Ok(report) => report.results[0].problem.clone().unwrap_or_default(),
+    };
+    assert!(said.contains(part), "{text}: {said}");
+}
+
 /// A test that says less, or something else, than its author thinks is not run.
 #[test]
+#[rustfmt::skip]
 fn tests_are_read_strictly() {
-    let check = |text: &str, part: &str| {
-        let said = match run(text) {
-            Err(said) => said,
-            Ok(report) => report.results[0].problem.clone().unwrap_or_default(),
-        };
-        assert!(said.contains(part), "{text}: {said}");
-    };
-    let told = |words: &str| format!(r#"[{{"name": "n", "do": {{{words}}}, "expect": "allow"}}]"#);
-    check("{}", "a list of tests");
-    check("[{}]", "without a `name`");
-    check(r#"[{"name": "n"}]"#, "no request");
-    check(
-        r#"[{"name": "n", "do": {}, "expect": "alow"}]"#,
-        "ask:session",
-    );
-    check(
-        r#"[{"name": "n", "do": {}, "expect": "allow", "becuase": []}]"#,
-        "no `becuase`",
-    );
-    check(
-        r#"[{"name": "n", "name": "m", "do": {}, "expect": "allow"}]"#,
-        "twice",
-    );
-    check(
-        r#"[{"name": "n", "do": {"action": "tool.call"}, "expect": "ask", "because": ["builtin/x/y"]}]"#,
-        "no policy `builtin/x/y`",
-    );
-    check(&told(""), "`action` is missing");
-    check(&told(r#""action": "tool.cal""#), "there is no action");
-    check(
-        &told(r#""action": "tool.call", "atended": true"#),
-        "did you mean `attended`",
-    );
-    check(
-        &told(r#""action": "tool.call", "args_valid": "yes""#),
-        "true or false",
-    );
-    check(
-        &told(r#""action": "tool.call", "server": {"pin": "chnaged"}"#),
-        "chnaged",
-    );
-    check(
-        &told(r#""action": "tool.call", "server": {"pni": "changed"}"#),
-        "no `pni`",
-    );
-    check(
-        &told(r#""action": "tool.call", "by": "plugin""#),
-        "not asked by a plugin",
-    );
-    check(&told(r#""action": "fs.read""#), "`path` is missing");
-    check(
-        &told(r#""action": "fs.read", "path": "../x""#),
-        "not a resolved path",
-    );
-    check(
-        &told(r#""action": "web.fetch", "url": "example.com""#),
-        "no URL",
-    );
-    check(
-        &told(r#""action": "web.fetch", "ip_class": "inner""#),
-        "one of",
-    );
-    check(
-        &told(r#""action": "server.start", "risk": ["privlege"]"#),
-        "one of",
-    );
+    for (text, part) in [
+        ("{}", "a list of tests"),
+        ("[{}]", "without a `name`"),
+        (r#"[{"name": "n"}]"#, "no request"),
+        (r#"[{"name": "n", "do": {}, "expect": "alow"}]"#, "ask:session"),
+        (r#"[{"name": "n", "do": {}, "expect": "allow", "becuase": []}]"#, "no `becuase`"),
+        (r#"[{"name": "n", "name": "m", "do": {}, "expect": "allow"}]"#, "twice"),
+        (r#"[{"name": "n", "do": {"action": "tool.call"}, "expect": "ask", "because": ["builtin/x/y"]}]"#, "no policy `builtin/x/y`"),
+    ] {
+        wrong(text, part);
+    }
+}
+
+#[test]
+#[rustfmt::skip]
+fn requests_are_told_strictly() {
+    for (words, part) in [
+        ("", "`action` is missing"),
+        (r#""action": "tool.cal""#, "there is no action"),
+        (r#""action": "tool.call", "atended": true"#, "did you mean `attended`"),
+        (r#""action": "tool.call", "args_valid": "yes""#, "true or false"),
+        (r#""action": "tool.call", "server": {"pin": "chnaged"}"#, "chnaged"),
+        (r#""action": "tool.call", "server": {"pni": "changed"}"#, "no `pni`"),
+        (r#""action": "tool.call", "by": "plugin""#, "not asked by a plugin"),
+        (r#""action": "fs.read""#, "`path` is missing"),
+        (r#""action": "fs.read", "path": "../x""#, "not a resolved path"),
+        (r#""action": "web.fetch", "url": "example.com""#, "no URL"),
+        (r#""action": "web.fetch", "ip_class": "inner""#, "one of"),
+        (r#""action": "server.start", "risk": ["privlege"]"#, "one of"),
+    ] {
+        wrong(&format!(r#"[{{"name": "n", "do": {{{words}}}, "expect": "allow"}}]"#), part);
+    }
 }
 
 /// A failing test says what it wanted and why it was decided otherwise; JUnit says it too.
