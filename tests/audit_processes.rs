@@ -109,10 +109,15 @@ fn pin_for_ever(file: &Path) {
 fn fill(file: &Path) {
     let log = AuditLog::file(file).unwrap();
     let ledger = FileLedger::file(file.with_file_name("ledger.json")).unwrap();
-    let details = json!({ "text": "x".repeat(1000) });
+    // More than is left whenever a shorter record still has room.
+    let details = json!({ "text": "x".repeat(4000) });
     let mut written = 0;
     let error = loop {
-        match log.append(&event("work", details.clone())) {
+        // Room for a short record stays, however long the lines are.
+        let length = file.metadata().unwrap().len();
+        let text = if length < 62_000 { 1000 } else { 4000 };
+        let details = json!({ "text": "x".repeat(text) });
+        match log.append(&event("work", details)) {
             Ok(receipt) => {
                 written += 1;
                 assert_eq!(receipt.seq, written);
