@@ -142,6 +142,13 @@ fn sec_10_no_network_is_none_and_a_changed_package_asks_again() {
     listed["network"] = json!(["mail.example.test"]);
     desk.stage.servers(&json!({ "mail": listed }));
     desk.open();
+    // A wider grant is a change, and the question shows it.
+    let question = desk.wait_for_question("Start the MCP server user/mail, which has changed?");
+    assert!(
+        question.to_string().contains("mail.example.test:443"),
+        "{question}"
+    );
+    assert!(desk.approve(&question, "once"));
     desk.wait_for("mail__probe");
     let got = text(&desk.call("mail__probe", &json!({})));
     assert!(
