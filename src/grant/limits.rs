@@ -133,7 +133,7 @@ impl Limit {
             Unit::Seconds => &[(3600, " h"), (60, " min"), (1, " s")],
             Unit::Number => &[(1, "")],
         };
-        let unit = units.iter().find(|(size, _)| value % size == 0);
+        let unit = units.iter().find(|(size, _)| value.is_multiple_of(*size));
         let (size, name) = unit.unwrap_or(&(1, ""));
         format!("{}{name}", value / size)
     }

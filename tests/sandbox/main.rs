@@ -8,8 +8,6 @@
     clippy::print_stdout,
     clippy::print_stderr,
     clippy::disallowed_methods,
-    clippy::undocumented_unsafe_blocks,
-    clippy::too_many_lines,
     reason = "a test program with its own `main`, which the lints do not know as tests"
 )]
 

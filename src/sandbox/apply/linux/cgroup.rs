@@ -108,15 +108,14 @@ impl Cgroup {
         for _ in 0..TRIES {
             let folder = offer.parent.join(format!("{NAME}{:016x}", random()?));
             fs::create_dir(&folder)?;
-            match Self::open(folder.clone()) {
+            let opened = Self::open(folder.clone());
+            if opened.is_err() {
+                let _ = fs::remove_dir(&folder);
+            }
+            match opened {
                 // Another process swept it before it was locked.
-                Err(error)
-                    if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::WouldBlock) => {}
-                other => {
-                    return other.inspect_err(|_| {
-                        let _ = fs::remove_dir(&folder);
-                    });
-                }
+                Err(error) if is_swept(&error) => {}
+                other => return other,
             }
         }
         Err(io::Error::other("it is removed all the time"))
@@ -202,6 +201,10 @@ impl Cgroup {
 }
 
 const TRIES: usize = 100;
+
+fn is_swept(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::WouldBlock)
+}
 
 fn random() -> io::Result<u64> {
     let mut bytes = [0; 8];

@@ -49,7 +49,7 @@ fn stage(error: SpawnError) -> StageError {
 /// The memory of the machine, in bytes.
 pub(crate) fn memory() -> u64 {
     let info = rustix::system::sysinfo();
-    u64::from(info.totalram) * u64::from(info.mem_unit)
+    info.totalram * u64::from(info.mem_unit)
 }
 
 fn plain(error: impl std::fmt::Display) -> StageError {
