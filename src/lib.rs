@@ -93,6 +93,7 @@ mod disk;
 mod enforce;
 mod gateway;
 mod grant;
+mod http;
 mod policy;
 mod protocol;
 mod request;
@@ -126,9 +127,10 @@ pub use grant::{
     Network, Place, guarded,
 };
 pub use policy::{
-    Clause, Decided, ExplainedPart, ExplainedPolicy, Explanation, PolicyEffect, PolicyInfo,
-    PolicyOutcome, PolicyProblem, PolicySet, PolicySource, Replay, Truth, Verdict, VerdictPart,
-    facts,
+    Bundle, BundleError, BundleFiles, BundleMode, Clause, Decided, ExplainedPart, ExplainedPolicy,
+    Explanation, KeyError, Manifest, PolicyCover, PolicyEffect, PolicyInfo, PolicyOutcome,
+    PolicyProblem, PolicySet, PolicySource, PolicyTest, Replay, SigningKey, StoreParts, TestReport,
+    TestResult, Truth, Verdict, VerdictPart, facts,
 };
 pub use request::{
     Act, Action, Agent, Answer, Approver, ArgPath, Asked, Because, CallTool, Channel, Confinee,
@@ -139,9 +141,10 @@ pub use request::{
     ToolClaims, ToolFacts, Transport, Trigger, Wish,
 };
 pub use runner::{
-    CommandExit, CommandSpec, Effect, Error, ErrorKind, Forecast, Policies, PolicyNotice, Reach,
-    Runner, RunningServer, ServerReport, ServerSpec, Session, ToolReply, ToolSummary, Workspace,
-    WorkspaceOptions,
+    BundleInfo, CommandExit, CommandSpec, Draft, Effect, Error, ErrorKind, Forecast, NoticePlace,
+    Policies, PolicyFiles, PolicyNotice, Posture, Reach, Runner, RunningServer, ServerReport,
+    ServerSpec, Session, Shadow, ToolReply, ToolSummary, Workspace, WorkspaceOptions, read_bundle,
+    replace_file, verify_bundle,
 };
 pub use sandbox::{
     BackendReport, DoctorReport, EscapeResult, EscapeVerdict, Exit, MachineFacts, SelfTest,

@@ -1,10 +1,6 @@
 //! The audit log over several files, under renewed keys, after older formats, and against
 //! checkpoints that were kept elsewhere.
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "all of this file is a test"
-)]
+#![expect(clippy::unwrap_used, reason = "all of this file is a test")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -70,7 +66,9 @@ fn a_full_file_is_moved_away_and_the_log_goes_on() {
         max_bytes: 2000,
         ..Rotation::default()
     });
-    (0..30).for_each(|_| drop(log.append(&event(1)).unwrap()));
+    (0..30).for_each(|_| {
+        log.append(&event(1)).unwrap();
+    });
     let report = whole(&path);
     assert!(report.files > 3, "{report}");
     assert_eq!(files(&path)[0], "audit.000000000001.jsonl");
@@ -98,7 +96,7 @@ fn an_old_file_is_moved_away() {
         max_age_ms: Some(DAY),
         ..Rotation::default()
     });
-    let mut check = |at_ms: i64, want: usize| {
+    let check = |at_ms: i64, want: usize| {
         log.append(&event(at_ms)).unwrap();
         assert_eq!(files(&path).len(), want, "{at_ms}");
     };
@@ -155,7 +153,9 @@ fn files_that_somebody_else_deleted_are_missed() {
         keep_files: Some(4),
         ..Rotation::default()
     });
-    (0..12).for_each(|_| drop(log.append(&event(1)).unwrap()));
+    (0..12).for_each(|_| {
+        log.append(&event(1)).unwrap();
+    });
     whole(&path);
     fs::remove_file(path.with_file_name(&files(&path)[0])).unwrap();
     let faults = report(&path, &[]).faults;
@@ -171,7 +171,9 @@ fn files_that_somebody_else_deleted_are_missed() {
 fn renewed_keys_are_named_by_the_old_ones() {
     let (_folder, path) = place();
     let log = AuditLog::file(&path).unwrap();
-    let write = || drop(log.append(&event(1)).unwrap());
+    let write = || {
+        log.append(&event(1)).unwrap();
+    };
     write();
     write();
     let first = AuditLog::take_start_keys(&path).unwrap();
@@ -238,7 +240,9 @@ fn a_key_file_that_is_behind_is_taken_forward() {
     let log = AuditLog::file(&path).unwrap();
     log.append(&event(1)).unwrap();
     let behind = fs::read(path.with_file_name("audit.jsonl.key")).unwrap();
-    (0..5).for_each(|_| drop(log.append(&event(1)).unwrap()));
+    (0..5).for_each(|_| {
+        log.append(&event(1)).unwrap();
+    });
     drop(log);
     fs::write(path.with_file_name("audit.jsonl.key"), behind).unwrap();
     let late = report(&path, &[]);
@@ -252,9 +256,13 @@ fn a_key_file_that_is_behind_is_taken_forward() {
 fn a_key_file_that_is_ahead_tells_what_was_lost() {
     let (_folder, path) = place();
     let log = AuditLog::file(&path).unwrap();
-    (0..2).for_each(|_| drop(log.append(&event(1)).unwrap()));
+    (0..2).for_each(|_| {
+        log.append(&event(1)).unwrap();
+    });
     let short = fs::metadata(&path).unwrap().len();
-    (0..3).for_each(|_| drop(log.append(&event(1)).unwrap()));
+    (0..3).for_each(|_| {
+        log.append(&event(1)).unwrap();
+    });
     drop(log);
     let file = fs::File::options().write(true).open(&path).unwrap();
     // The cut goes through a line.
@@ -374,54 +382,4 @@ fn secrets_are_this_users_alone_and_in_no_record() {
         let bytes = fs::read(entry.unwrap().path()).unwrap();
         assert!(!String::from_utf8_lossy(&bytes).contains(secret));
     }
-}
-
-/// Every line of every kind that a log writes of itself is one of the published schema, which also
-/// refuses what is none.
-#[test]
-fn all_lines_match_the_published_schema() {
-    let text = include_str!("../schemas/audit-record.v1.json");
-    let schema = jsonschema::validator_for(&serde_json::from_str(text).unwrap()).unwrap();
-    let (_folder, path) = place();
-    let rotation = Rotation {
-        max_bytes: 1500,
-        keep_files: Some(8),
-        ..Rotation::default()
-    };
-    let log = AuditLog::file(&path).unwrap().with_rotation(rotation);
-    (0..30).for_each(|_| drop(log.append(&event(1)).unwrap()));
-    AuditLog::renew_keys(&path).unwrap();
-    drop(log);
-    let length = fs::metadata(&path).unwrap().len();
-    let file = fs::File::options().write(true).open(&path).unwrap();
-    file.set_len(length - 20).unwrap();
-    let log = AuditLog::file(&path).unwrap();
-    log.append(&event(1)).unwrap();
-    let mut names = std::collections::BTreeSet::new();
-    for name in files(&path) {
-        for line in fs::read_to_string(path.with_file_name(name))
-            .unwrap()
-            .lines()
-        {
-            let Ok(record) = serde_json::from_str::<Value>(line) else {
-                continue;
-            };
-            let errors: Vec<_> = schema.iter_errors(&record).map(|e| e.to_string()).collect();
-            assert!(errors.is_empty(), "{line}: {errors:?}");
-            let name = record["name"].as_str().unwrap();
-            names.insert(name.trim_start_matches('x').to_owned());
-            for required in ["seq", "mac"] {
-                let mut broken = record.clone();
-                broken[required] = json!("none");
-                assert!(!schema.is_valid(&broken), "{required}");
-            }
-            if name == "log-continued" || name == "log-pruned" {
-                let mut broken = record.clone();
-                broken["details"] = json!({});
-                assert!(!schema.is_valid(&broken));
-            }
-        }
-    }
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    assert_eq!(names, ["", "keys-renewed", "log-continued", "log-pruned"]);
 }

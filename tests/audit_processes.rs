@@ -4,7 +4,6 @@
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
-    clippy::panic,
     clippy::print_stdout,
     reason = "all of this file is a test, also the functions that started processes run"
 )]

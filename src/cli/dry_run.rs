@@ -1,7 +1,9 @@
 //! `creance dry-run`: what would be decided, without doing it.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
-use creance::{Answer, Error, ErrorKind, Forecast, PolicyOutcome, Workspace};
+use creance::{Answer, Error, ErrorKind, Forecast, PolicyFiles, PolicyOutcome, Workspace};
 use serde_json::Value;
 
 use super::exit::{Exit, Outcome};
@@ -11,14 +13,21 @@ use super::out::{self, Form};
 /// request. Uses the policies, pins and answers in force, and changes nothing.
 #[derive(Debug, Args)]
 #[command(
-    args_conflicts_with_subcommands = true,
     after_help = "Examples:\n  creance dry-run\n  creance dry-run start user/files\n  creance \
-                  dry-run connect user/files api.example.com\n  creance dry-run call user/files read_text_file '{\"path\": \"docs/a.md\"}'\n\
+                  dry-run connect user/files api.example.com\n  creance \
+                  dry-run call user/files read_text_file '{\"path\": \"docs/a.md\"}'\n  creance dry-run \
+                  --candidate acme/ --fail-on-change\n\
                   Exit code for one request: 0 allowed, 3 denied, 4 needs an answer."
 )]
 pub(crate) struct DryRunArgs {
     #[command(subcommand)]
     subject: Option<Subject>,
+    /// Policies or a bundle to compare with: shows what they would decide otherwise
+    #[arg(long, global = true, value_name = "PATH")]
+    candidate: Option<PathBuf>,
+    /// Exit code 1 when the candidate, or a bundle in shadow, would decide anything otherwise
+    #[arg(long, global = true)]
+    fail_on_change: bool,
     #[command(flatten)]
     form: Form,
 }
@@ -58,10 +67,13 @@ pub(crate) fn arguments(text: &str) -> Result<Value, Error> {
 }
 
 pub(crate) async fn run(args: DryRunArgs) -> Outcome {
-    let workspace = out::workspace()?;
+    let mut workspace = out::workspace()?;
+    if let Some(candidate) = &args.candidate {
+        workspace.compare_with(&PolicyFiles::of(candidate)?)?;
+    }
     let agent = workspace.cli_agent();
     let forecast = match &args.subject {
-        None => return all(&workspace, args.form),
+        None => return all(&workspace, &args),
         Some(Subject::Start { server }) => workspace.forecast_start(server, &agent)?,
         Some(Subject::Connect { server, host }) => {
             workspace.forecast_connect((server, host), &agent)?
@@ -77,6 +89,9 @@ pub(crate) async fn run(args: DryRunArgs) -> Outcome {
     } else {
         print(&forecast);
     }
+    if args.fail_on_change && forecast.shadow.is_some() {
+        return Ok(Exit::Failed);
+    }
     Ok(match forecast.outcome {
         PolicyOutcome::Allow => Exit::Done,
         PolicyOutcome::Ask(_) => Exit::NeedsAnswer,
@@ -84,11 +99,16 @@ pub(crate) async fn run(args: DryRunArgs) -> Outcome {
     })
 }
 
-fn all(workspace: &Workspace, form: Form) -> Outcome {
-    let agent = workspace.cli_agent();
+fn all(workspace: &Workspace, args: &DryRunArgs) -> Outcome {
+    let (agent, form) = (workspace.cli_agent(), args.form);
     let mut forecasts = Vec::new();
+    let mut changed = false;
     for id in workspace.server_ids() {
-        match workspace.forecast_start(&id, &agent) {
+        let forecast = workspace.forecast_start(&id, &agent);
+        changed |= forecast
+            .as_ref()
+            .is_ok_and(|forecast| forecast.shadow.is_some());
+        match forecast {
             Ok(forecast) if form.is_json() => forecasts.push(serde_json::json!(forecast)),
             Ok(forecast) => print(&forecast),
             Err(error) if form.is_json() => {
@@ -102,7 +122,11 @@ fn all(workspace: &Workspace, form: Form) -> Outcome {
     } else if workspace.server_ids().is_empty() {
         out::line("no servers are configured: `creance server add` adds one");
     }
-    Ok(Exit::Done)
+    Ok(if changed && args.fail_on_change {
+        Exit::Failed
+    } else {
+        Exit::Done
+    })
 }
 
 fn word(outcome: PolicyOutcome) -> String {
@@ -133,6 +157,12 @@ fn print(forecast: &Forecast) {
     }
     for part in &forecast.because {
         out::line(&format!("  because of {}: {}", part.policy, part.reason));
+    }
+    if let Some(shadow) = &forecast.shadow {
+        out::line(&format!("  the other store: {}", word(shadow.outcome)));
+        for part in &shadow.because {
+            out::line(&format!("    because of {}: {}", part.policy, part.reason));
+        }
     }
     for note in &forecast.notes {
         out::line(&format!("  note: {note}"));

@@ -17,7 +17,7 @@ use super::paint::Paint;
 #[command(
     trailing_var_arg = true,
     after_help = "Examples:\n  creance run -- npm test\n  creance run --network -- claude\n  \
-                  creance run --host registry.npmjs.org -- npm install\n  \
+                  creance run --host registry.example.org -- npm install\n  \
                   creance run --mcp -- npx -y @modelcontextprotocol/server-memory"
 )]
 pub(crate) struct RunArgs {

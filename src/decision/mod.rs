@@ -8,6 +8,7 @@ mod point;
 mod question;
 mod record;
 mod run_log;
+mod shadow;
 
 pub use denial::{Denial, DenialKind};
 pub(crate) use error::DecisionError;

@@ -19,6 +19,7 @@ use super::permit::Permit;
 use super::question;
 use super::record::{self, Answered};
 use super::run_log::{RunLog, Unwritten};
+use super::shadow::Shadow;
 
 /// The outcome of a decision. Exhaustive on purpose.
 #[must_use]
@@ -45,6 +46,8 @@ pub(crate) type Ids = fn() -> std::io::Result<String>;
 /// The mint of permits: policy store, people, pins and answers, and the audit log.
 pub(crate) struct DecisionPoint {
     store: RwLock<PolicySet>,
+    /// Judged beside the store, and put on record where it differs.
+    shadow: Shadow,
     log: RunLog,
     ledger: Arc<dyn Ledger>,
     approver: Arc<dyn Approver>,
@@ -82,6 +85,7 @@ impl DecisionPoint {
     ) -> Self {
         Self {
             store: RwLock::new(store),
+            shadow: Shadow::default(),
             log: RunLog::new(audit, clock, run_id),
             ledger,
             approver,
@@ -95,6 +99,11 @@ impl DecisionPoint {
     pub(crate) fn keeping_for(mut self, time: Duration) -> Self {
         self.kept_for = time;
         self
+    }
+
+    /// The store in shadow: it decides nothing, and where it would decide otherwise is recorded.
+    pub(crate) fn shadow(&self) -> &Shadow {
+        &self.shadow
     }
 
     /// The policy store in force.
@@ -204,7 +213,7 @@ impl DecisionPoint {
                 A::NAME,
                 present(&action),
                 (&judged.verdict, longest),
-                (&keys, asker(asking)),
+                (&keys, record::asker(asking.agent, asking.run)),
             );
             match self.hear(asking, &question, &keys).await? {
                 Err(kind) => return self.deny(asking, &action, (judged, answered), kind),
@@ -362,13 +371,19 @@ impl DecisionPoint {
         outcome: OutcomeKind,
     ) -> Result<Receipt, AuditError> {
         let queries: Vec<Query<'_>> = action.queries(asking.agent, asking.run);
-        self.note(record::decision(
+        let of = (A::NAME, &judged.verdict);
+        let differs = self.shadow.difference(&queries, answered.answer, of);
+        let receipt = self.note(record::decision(
             &queries,
             A::NAME,
             (outcome, &judged.verdict),
             answered,
             (judged.store.digest(), judged.judged_us),
-        ))
+        ))?;
+        if let Some(differs) = differs {
+            self.note(differs)?;
+        }
+        Ok(receipt)
     }
 }
 
@@ -377,12 +392,4 @@ struct Judged {
     store: PolicySet,
     verdict: Verdict,
     judged_us: u64,
-}
-
-fn asker(asking: Asking<'_>) -> String {
-    let agent = crate::clean::line(&asking.agent.name, 80);
-    match asking.run.project.id.as_str() {
-        "none" => agent,
-        project => format!("{agent} in {}", crate::clean::line(project, 200)),
-    }
 }

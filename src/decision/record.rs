@@ -6,7 +6,7 @@ use crate::audit::{EventKind, OutcomeKind};
 use crate::clean;
 use crate::digest::Digest;
 use crate::policy::{self, Verdict};
-use crate::request::{Act, Answer, Entry, Principal, Query, Wish};
+use crate::request::{Act, Agent, Answer, Entry, Principal, Query, Run, Wish};
 
 /// How the answer behind a decision came about.
 #[derive(Clone, Debug, Default)]
@@ -62,6 +62,15 @@ fn wish_name(wish: &Wish) -> String {
         Wish::Read(path) | Wish::Write(path) | Wish::Socket(path) => path.text.clone(),
         Wish::Network(network) => network.to_string(),
         Wish::Env(variable) => variable.name.clone(),
+    }
+}
+
+/// Who asks, as people read it.
+pub(super) fn asker(agent: &Agent, run: &Run) -> String {
+    let name = clean::line(&agent.name, 80);
+    match run.project.id.as_str() {
+        "none" => name,
+        project => format!("{name} in {}", clean::line(project, 200)),
     }
 }
 

@@ -89,6 +89,16 @@ impl Folders {
         self.state.join("ledger.json")
     }
 
+    /// The last good bundle of the organisation.
+    pub(crate) fn bundle_copy(&self) -> PathBuf {
+        self.cache.join("organisation.bundle")
+    }
+
+    /// The highest revision of the organisation's bundle that was in force here.
+    pub(crate) fn bundle_seen(&self) -> PathBuf {
+        self.state.join("organisation.json")
+    }
+
     /// The organisation's folder, when there is one: it must be root's alone.
     pub(crate) fn org() -> Result<Option<PathBuf>, FolderError> {
         org_folder(Path::new(os::ORG_FOLDER))

@@ -3,6 +3,7 @@
 
 mod append;
 mod audit_log;
+mod bundle;
 mod checkpoints;
 mod clock;
 mod folders;
@@ -29,9 +30,14 @@ mod sign;
 mod surroundings;
 mod sync;
 mod tail;
+mod texts;
 mod write;
 
 pub use audit_log::{AuditLog, Check};
+pub(crate) use bundle::{
+    BUNDLE_MAX, RawBundle, SeenBundle, age_ms, keep_copy, keep_seen_bundle, read_bundle,
+    roots_file, seen_bundle,
+};
 pub(crate) use clock::{clock, random_id};
 pub(crate) use folders::{FolderError, Folders};
 pub use follow::Follow;
@@ -44,4 +50,6 @@ pub(crate) use resolve::{path_text, resolve};
 pub use rotate::Rotation;
 pub(crate) use surroundings::Surroundings;
 pub use sync::Durability;
+pub(crate) use texts::{TextFile, text_of, texts_in};
+pub(crate) use write::replace_file;
 pub(crate) use write::write_atomic;

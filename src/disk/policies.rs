@@ -165,6 +165,17 @@ fn roots_alone(meta: &Metadata) -> Result<(), String> {
     Ok(())
 }
 
+/// Reads a file that is root's alone; `None` when there is none.
+pub(super) fn roots_file(path: &Path, max: u64) -> Result<Option<Vec<u8>>, String> {
+    let failed = |why: String| format!("`{}` {why}", path.display());
+    let Some(meta) = look(path).map_err(failed)? else {
+        return Ok(None);
+    };
+    roots_alone(&meta).map_err(failed)?;
+    let bytes = safe_read(path, max).map_err(|error| error.to_string())?;
+    Ok(Some(bytes))
+}
+
 fn users_alone(meta: &Metadata) -> Result<(), String> {
     if !os::is_own(meta) && !os::is_roots(meta) {
         return Err("belongs to another user".to_owned());
@@ -194,6 +205,9 @@ fn read_folder(folder: &PolicyFolder, sources: &mut PolicySources) -> Result<(),
     names.sort();
     for name in names {
         let (layer, file) = (folder.layer(), path_text(&name));
+        if file == "tests" {
+            continue;
+        }
         match no_policy(&name) {
             Some(why) => sources.ignored.push(Ignored { layer, file, why }),
             // The name is part of each policy's identity, which is shown and recorded.
@@ -220,7 +234,7 @@ fn no_policy(name: &Path) -> Option<&'static str> {
         .then_some("it is an editor's lock file")
 }
 
-fn text(bytes: Vec<u8>) -> Result<String, String> {
+pub(super) fn text(bytes: Vec<u8>) -> Result<String, String> {
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         format!("is not UTF-8 text (byte {})", at + 1)

@@ -11,6 +11,12 @@ pub(crate) fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_atomic_as(path, bytes, None)
 }
 
+/// The same with the rights that a file had which is there already.
+pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let rights = path.metadata().ok().map(|meta| meta.permissions());
+    write_atomic_as(path, bytes, rights.as_ref())
+}
+
 /// The same with the rights that the file had.
 pub(super) fn write_atomic_as(
     path: &Path,

@@ -90,13 +90,14 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The outcome of one query. What ends judging at once denies.
-    pub(super) fn ruling(&self, query: &Query<'_>, held: Answer) -> Ruling {
+    /// The outcome of one request, said with the query's own words where there is one. What ends
+    /// judging at once denies.
+    pub(super) fn ruling(&self, query: Option<&Query<'_>>, held: Answer) -> Ruling {
         self.judge(query, held)
             .unwrap_or_else(|Refused(because)| (PolicyOutcome::Deny, because))
     }
 
-    fn judge(&self, query: &Query<'_>, held: Answer) -> Result<Ruling, Refused> {
+    fn judge(&self, query: Option<&Query<'_>>, held: Answer) -> Result<Ruling, Refused> {
         let now = self.evaluate(self.judged.request(held))?;
         if now.allows() {
             return Ok((PolicyOutcome::Allow, because(&now.permits, Role::Permits)));
@@ -133,16 +134,16 @@ fn because(rules: &[&Rule], role: Role) -> Vec<Because> {
 }
 
 /// An outcome and its reasons.
-type Ruling = (PolicyOutcome, Vec<Because>);
+pub(super) type Ruling = (PolicyOutcome, Vec<Because>);
 
-fn no_permit(query: &Query<'_>) -> Because {
+fn no_permit(query: Option<&Query<'_>>) -> Because {
     Because {
         policy: "(none)".to_owned(),
         layer: Layer::Builtin,
         role: Role::NoPermit,
-        reason: match query.act {
-            Act::StartServer(start) => unconfined(&start.confinement),
-            Act::RunCommand(command) => unconfined(&command.confinement),
+        reason: match query.map(|query| query.act) {
+            Some(Act::StartServer(start)) => unconfined(&start.confinement),
+            Some(Act::RunCommand(command)) => unconfined(&command.confinement),
             _ => None,
         }
         .unwrap_or_else(|| "no policy permits this".to_owned()),
@@ -168,7 +169,7 @@ impl PolicySet {
     /// Judges one query.
     pub(super) fn part(&self, query: &Query<'_>, held: Answer) -> VerdictPart {
         let (outcome, because) = match self.judged(query) {
-            Ok(judged) => Judge::new(&self.0, &judged).ruling(query, held),
+            Ok(judged) => Judge::new(&self.0, &judged).ruling(Some(query), held),
             Err(error) => (PolicyOutcome::Deny, vec![engine(error.to_string())]),
         };
         (what(query), outcome, because)
@@ -176,7 +177,8 @@ impl PolicySet {
 
     /// A query in Cedar's form, with what this set's policies may look at.
     pub(super) fn judged(&self, query: &Query<'_>) -> Result<Judged, FactError> {
-        facts::judged(query, Mentioned::Only(self.0.index.looks()))
+        let mentioned = Mentioned::Only(self.0.index.looks());
+        facts::judged(query, mentioned, &self.0.members)
     }
 
     /// The forbid that denies this action to this principal on this resource whatever the context,

@@ -1,14 +1,18 @@
 //! Why: every policy in scope, clause by clause, beside the same verdict that decides.
 
 use std::fmt;
+use std::sync::Arc;
 
 use cedar_policy::{Authorizer, Decision, Entities, Policy, PolicyId, PolicySet as Cedar, Request};
+use cedar_policy_core::ast::Expr;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::request::{Answer, Query};
 
+use super::evaluate::Judge;
 use super::facts::Judged;
+use super::index::Rule;
 use super::load::Loaded;
 use super::polarity::conditions;
 use super::record;
@@ -49,6 +53,8 @@ pub struct ExplainedPolicy {
     pub satisfied: Truth,
     /// Its clauses; a chain of `&&` in a `when` is taken apart.
     pub clauses: Vec<Clause>,
+    /// Whether the outcome would be another if this policy held where it does not, or the reverse.
+    pub decides: bool,
 }
 
 /// One clause of a policy.
@@ -60,6 +66,8 @@ pub struct Clause {
     pub kind: String,
     /// Its value.
     pub value: Truth,
+    /// Whether the outcome would be another if this clause alone had another value.
+    pub flips: bool,
 }
 
 /// The value of a clause or a policy.
@@ -86,7 +94,7 @@ impl PolicySet {
                 what: what.clone(),
                 outcome: *outcome,
                 facts: record::facts(query),
-                policies: self.in_scope(query, held),
+                policies: self.in_scope(query, (held, *outcome)),
             })
             .collect();
         Explanation {
@@ -96,7 +104,11 @@ impl PolicySet {
         }
     }
 
-    fn in_scope(&self, query: &Query<'_>, held: Answer) -> Vec<ExplainedPolicy> {
+    fn in_scope(
+        &self,
+        query: &Query<'_>,
+        (held, outcome): (Answer, PolicyOutcome),
+    ) -> Vec<ExplainedPolicy> {
         let Some(probe) = Probe::new(self, query, held) else {
             return Vec::new();
         };
@@ -111,8 +123,45 @@ impl PolicySet {
             .into_iter()
             .filter_map(|rule| probe.policy(&rule.loaded))
             .collect();
+        for policy in &mut found {
+            self.flips(policy, &probe.judged, (held, outcome));
+        }
         found.sort_by_key(|one| (one.satisfied == Truth::No, one.policy.id.clone()));
         found
+    }
+}
+
+impl PolicySet {
+    /// Marks what would turn the outcome: a policy, and the clauses on which alone it hangs.
+    fn flips(
+        &self,
+        explained: &mut ExplainedPolicy,
+        judged: &Judged,
+        (held, outcome): (Answer, PolicyOutcome),
+    ) {
+        let id = PolicyId::new(&explained.policy.id);
+        let mut judge = Judge::new(&self.0, judged);
+        judge.rules.retain(|rule| *rule.loaded.policy.id() != id);
+        // In place of one that does not hold, one that does whatever the circumstances.
+        let holding = self.0.policies.get(&id).map(|loaded| Rule {
+            loaded: Arc::clone(loaded),
+            condition: Expr::val(true),
+        });
+        if explained.satisfied == Truth::No {
+            judge.rules.extend(&holding);
+        }
+        let other = judge.ruling(None, held).0;
+        explained.decides = other != outcome;
+        let fails = |clause: &Clause| (clause.value == Truth::Yes) != (clause.kind == "when");
+        let failing = explained
+            .clauses
+            .iter()
+            .filter(|clause| fails(clause))
+            .count();
+        let holds = explained.satisfied == Truth::Yes;
+        for clause in &mut explained.clauses {
+            clause.flips = explained.decides && (holds || (failing == 1 && fails(clause)));
+        }
     }
 }
 
@@ -164,6 +213,7 @@ impl Probe {
             policy: loaded.info(),
             satisfied: self.value(&policy),
             clauses,
+            decides: false,
         })
     }
 
@@ -178,6 +228,7 @@ impl Probe {
             text: one_line(text),
             kind: kind.to_owned(),
             value: self.value(&policy),
+            flips: false,
         })
     }
 
@@ -283,8 +334,15 @@ impl fmt::Display for ExplainedPolicy {
             PolicyEffect::Forbid => "forbid",
         };
         writeln!(f, "  {effect} {id} ({file}:{line}): {}", self.satisfied)?;
-        self.clauses
-            .iter()
-            .try_for_each(|Clause { kind, text, value }| writeln!(f, "    {kind} {text}: {value}"))
+        self.clauses.iter().try_for_each(|clause| {
+            let Clause {
+                kind,
+                text,
+                value,
+                flips,
+            } = clause;
+            let mark = if *flips { "   <- would turn it" } else { "" };
+            writeln!(f, "    {kind} {text}: {value}{mark}")
+        })
     }
 }

@@ -1,11 +1,11 @@
 //! Which policies can apply to a request: by principal type, action and resource type, and by the
 //! entity that the scope names as resource. Everything else need not be evaluated.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use cedar_policy::{
-    ActionConstraint, EntityTypeName, EntityUid, Policy, PrincipalConstraint, RequestEnv,
+    ActionConstraint, EntityTypeName, EntityUid, Policy, PolicyId, PrincipalConstraint, RequestEnv,
     ResourceConstraint, Schema,
 };
 use cedar_policy_core::ast::{EntityUID, Expr};
@@ -85,6 +85,24 @@ impl Index {
         let conditions = policy.as_ref().non_scope_constraints();
         self.looks.add(&condition, conditions);
         self.rules.push(Rule { loaded, condition });
+    }
+
+    /// Policies also look at what memberships name.
+    pub(super) fn look_at(&mut self, folders: impl Iterator<Item = String>) {
+        self.looks.folders.extend(folders);
+    }
+
+    /// The ids of every policy that can be satisfied by some request of this environment.
+    pub(super) fn reach(&self, env: &Env) -> BTreeSet<PolicyId> {
+        let slices = self.slices.get(env).into_iter();
+        let places = slices.flat_map(|slice| {
+            slice
+                .open
+                .iter()
+                .chain(slice.by_resource.values().flatten())
+        });
+        let rules = places.filter_map(|place| self.rules.get(*place));
+        rules.map(|rule| rule.loaded.policy.id().clone()).collect()
     }
 
     /// What any policy looks at.

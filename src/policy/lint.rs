@@ -72,6 +72,11 @@ fn entity(node: &Value) -> Option<(&str, &str)> {
 /// A literal that no entity can have is a rule that never fires.
 fn literal(node: &Value) -> Option<Finding> {
     let (kind, id) = entity(node)?;
+    name(kind, id)
+}
+
+/// A name that no entity of its type can have.
+pub(super) fn name(kind: &str, id: &str) -> Option<Finding> {
     match kind {
         "Path" if !is_resolved(id) => Some(Finding::fatal(
             format!("no path is named `{id}`"),

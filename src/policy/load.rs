@@ -122,7 +122,8 @@ impl Loader {
                 .policy(&name)
         };
         if !self.ids.insert(id.clone()) {
-            let problem = fatal("two policies have this id".to_owned());
+            let problem = fatal("two policies have this id".to_owned())
+                .hint("ids are `layer/file/id`: give one of them another `@id`");
             return self.problems.push(problem);
         }
         if source.layer == Layer::Project && policy.effect() == Effect::Permit {
@@ -297,6 +298,9 @@ fn unreadable(source: &PolicySource, error: &DetailedError) -> Vec<PolicyProblem
         .collect()
 }
 
+const VOCABULARY: &str =
+    "what there is, and what each action applies to, says `creance policy schema`";
+
 /// A finding of the validator as a fatal problem.
 fn invalid(sources: &[PolicySource], loaded: &Loaded, details: &DetailedError) -> PolicyProblem {
     let text = sources
@@ -312,15 +316,17 @@ fn invalid(sources: &[PolicySource], loaded: &Loaded, details: &DetailedError) -
     };
     let id = loaded.policy.id().to_string();
     let message = one_line(&details.message);
-    let prefix = format!("for policy `{id}`, ");
+    let prefix = format!("for policy `{id}`");
+    let message = message.strip_prefix(&prefix).unwrap_or(&message);
+    let message = message.trim_start_matches([',', ':', ' ']).to_owned();
     PolicyProblem {
         fatal: true,
         layer: loaded.layer,
         file: loaded.file.clone(),
         line: place.line,
         column: place.column,
-        message: message.strip_prefix(&prefix).unwrap_or(&message).to_owned(),
-        hint: one_line(details.help.as_deref().unwrap_or_default()),
+        message,
+        hint: one_line(details.help.as_deref().unwrap_or(VOCABULARY)),
         policy: id,
     }
 }

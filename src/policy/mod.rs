@@ -2,28 +2,37 @@
 //! when it is made; a query is judged by the answers under which it would be allowed. Errors deny.
 
 pub(crate) mod bench;
+mod bundle;
 mod evaluate;
 mod explain;
 mod facts;
+mod format;
 mod index;
 mod lint;
 mod load;
+mod members;
 mod polarity;
 mod record;
 mod replay;
 mod rule;
 mod set;
 mod source;
+mod trial;
 mod verdict;
 mod vocabulary;
 
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub(crate) use bundle::is_member;
+pub use bundle::{Bundle, BundleError, BundleFiles, BundleMode, KeyError, Manifest, SigningKey};
+pub(crate) use bundle::{Keys, Terms};
 pub use explain::{Clause, ExplainedPart, ExplainedPolicy, Explanation, Truth};
 pub use record::facts;
 pub use replay::{Decided, Replay};
 pub(crate) use rule::rule;
-pub use set::{PolicyEffect, PolicyInfo, PolicySet};
+pub(crate) use set::builtin_tests;
+pub use set::{PolicyEffect, PolicyInfo, PolicySet, StoreParts};
 pub use source::{PolicyProblem, PolicySource};
+pub use trial::{PolicyCover, PolicyTest, TestReport, TestResult};
 pub use verdict::{PolicyOutcome, Verdict, VerdictPart};

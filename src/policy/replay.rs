@@ -14,6 +14,7 @@ use crate::request::{
     RunCommand, ServerFacts, StartServer, ToolFacts, Wish,
 };
 
+use super::explain::Explanation;
 use super::set::PolicySet;
 use super::verdict::{PolicyOutcome, Verdict};
 
@@ -72,16 +73,35 @@ impl PolicySet {
             OutcomeKind::Deny if because.iter().any(|one| asked(one.role)) => Decided::Ask,
             OutcomeKind::Deny => Decided::Deny,
         };
-        let parts = facts.as_array().map(Vec::as_slice).unwrap_or_default();
-        let requests: Result<Vec<Recorded>, String> = parts
-            .iter()
-            .map(|part| self.recorded(part, parts))
-            .collect();
-        let now = requests.map(|requests| {
+        let now = self.recorded_all(facts).map(|requests| {
             let queries: Vec<Query<'_>> = requests.iter().map(Recorded::query).collect();
             self.evaluate_all(&queries, *answer)
         });
         Some(Replay { then, now })
+    }
+
+    /// Explains a recorded request under these policies, with the answer that is on record; `None`
+    /// for records that are no decisions.
+    ///
+    /// # Errors
+    /// Why nobody can tell, inside.
+    #[must_use]
+    pub fn explain_record(&self, record: &Record) -> Option<Result<Explanation, String>> {
+        let EventKind::Decision { facts, answer, .. } = &record.event.kind else {
+            return None;
+        };
+        Some(self.recorded_all(facts).map(|requests| {
+            let queries: Vec<Query<'_>> = requests.iter().map(Recorded::query).collect();
+            self.explain(&queries, *answer)
+        }))
+    }
+
+    fn recorded_all(&self, facts: &Value) -> Result<Vec<Recorded>, String> {
+        let parts = facts.as_array().map(Vec::as_slice).unwrap_or_default();
+        let parts_in_turn = parts.iter();
+        parts_in_turn
+            .map(|part| self.recorded(part, parts))
+            .collect()
     }
 
     /// A request from the facts of a record, unless something is gone that these policies look at.

@@ -12,6 +12,7 @@ use crate::request::{Because, Layer, Role};
 
 use super::index::Index;
 use super::load::{Loaded, load};
+use super::members::{Members, is_set};
 use super::source::{PolicyProblem, PolicySource, one_line};
 use super::vocabulary::{JSON, SCHEMA};
 
@@ -57,7 +58,79 @@ pub(super) struct Store {
     /// The ids in the order of loading.
     order: Vec<PolicyId>,
     pub(super) index: Index,
+    pub(super) members: Members,
     digest: Digest,
+}
+
+/// The tests that come with the built-in policies.
+pub(crate) fn builtin_tests() -> Vec<PolicySource> {
+    let files = [
+        (
+            "guardrails",
+            include_str!("../../policies/builtin/tests/guardrails.json"),
+        ),
+        (
+            "defaults",
+            include_str!("../../policies/builtin/tests/defaults.json"),
+        ),
+    ];
+    let source = |(name, text): (&str, &str)| PolicySource {
+        layer: Layer::Builtin,
+        file: format!("builtin/tests/{name}.json"),
+        text: text.to_owned(),
+    };
+    files.map(source).into()
+}
+
+/// What a store is made of, beside the built-in layer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StoreParts {
+    /// The policies of the organisation, the user and the project.
+    pub sources: Vec<PolicySource>,
+    /// Who is in which set: files of the organisation, in Cedar's JSON form of entities.
+    pub members: Vec<PolicySource>,
+    /// Guard rails that the organisation's bundle switches off, by id.
+    pub switched_off: Vec<String>,
+}
+
+impl StoreParts {
+    fn switches_off(&self, policy: &Loaded) -> bool {
+        let id = policy.policy.id().to_string();
+        self.switched_off.contains(&id)
+    }
+
+    /// What cannot be switched off because it is no guard rail.
+    fn no_guard_rails(&self) -> Vec<PolicyProblem> {
+        let rails = &RAILS.0;
+        let known = |id: &&String| rails.policies.contains_key(&PolicyId::new(id.as_str()));
+        let unknown = self.switched_off.iter().filter(|id| !known(id));
+        let manifest = PolicySource {
+            layer: Layer::Org,
+            file: "manifest.json".to_owned(),
+            text: String::new(),
+        };
+        let problem = |id: &String| {
+            PolicyProblem::of_file(&manifest, format!("no guard rail is named `{id}`"))
+                .hint("`creance policy list` names them, `builtin/guardrails/…`")
+        };
+        unknown.map(problem).collect()
+    }
+}
+
+/// Sets that policies name and nothing is in: such a rule covers nothing, or everything.
+fn empty_sets(policies: &[Loaded], members: &Members) -> Vec<PolicyProblem> {
+    let mut problems = Vec::new();
+    for loaded in policies {
+        let named = loaded.policy.entity_literals().into_iter();
+        // Groups also come with the agent.
+        let sets = named.filter(|set| {
+            is_set(set.type_name())
+                && set.type_name().basename() != "Group"
+                && !members.has_set(set.as_ref())
+        });
+        problems.extend(sets.map(|set| loaded.warning(format!("nothing is in `{set}`"))));
+    }
+    problems
 }
 
 /// The built-in layer's two texts.
@@ -75,8 +148,11 @@ fn builtin_sources() -> [PolicySource; 2] {
 )]
 static BUILTIN: LazyLock<PolicySet> = LazyLock::new(|| {
     let (policies, _) = load(&builtin_sources()).expect("the built-in policies are valid");
-    PolicySet::new(policies.into_iter().map(Arc::new).collect())
-        .expect("the built-in policies have ids of their own")
+    PolicySet::new(
+        policies.into_iter().map(Arc::new).collect(),
+        Members::default(),
+    )
+    .expect("the built-in policies have ids of their own")
 });
 
 #[expect(
@@ -86,8 +162,11 @@ static BUILTIN: LazyLock<PolicySet> = LazyLock::new(|| {
 static RAILS: LazyLock<PolicySet> = LazyLock::new(|| {
     let [rails, _] = builtin_sources();
     let (policies, _) = load(&[rails]).expect("the guard rails are valid");
-    PolicySet::new(policies.into_iter().map(Arc::new).collect())
-        .expect("the guard rails have ids of their own")
+    PolicySet::new(
+        policies.into_iter().map(Arc::new).collect(),
+        Members::default(),
+    )
+    .expect("the guard rails have ids of their own")
 });
 
 impl PolicySet {
@@ -112,23 +191,39 @@ impl PolicySet {
     pub fn parse(
         sources: &[PolicySource],
     ) -> Result<(Self, Vec<PolicyProblem>), Vec<PolicyProblem>> {
-        let builtin = BUILTIN.clone();
-        let claimed = sources
+        Self::build(&StoreParts {
+            sources: sources.to_vec(),
+            ..StoreParts::default()
+        })
+    }
+
+    /// The same with all that a store can be made of.
+    ///
+    /// # Errors
+    /// As [`PolicySet::parse`].
+    pub fn build(parts: &StoreParts) -> Result<(Self, Vec<PolicyProblem>), Vec<PolicyProblem>> {
+        let claimed = parts
+            .sources
             .iter()
             .filter(|source| source.layer == Layer::Builtin)
             .map(|source| PolicyProblem::of_file(source, "the built-in layer is compiled in"));
-        let claimed: Vec<PolicyProblem> = claimed.collect();
-        if !claimed.is_empty() {
-            return Err(claimed);
+        let mut refused: Vec<PolicyProblem> = claimed.collect();
+        refused.extend(parts.no_guard_rails());
+        if !refused.is_empty() {
+            return Err(refused);
         }
-        let (loaded, warnings) = load(sources)?;
-        let store = &builtin.0;
+        let members = Members::read(&parts.members)?;
+        let (loaded, mut problems) = load(&parts.sources)?;
+        problems.extend(empty_sets(&loaded, &members));
+        let store = &BUILTIN.0;
         let base = store.order.iter().filter_map(|id| store.policies.get(id));
+        let base = base.filter(|one| !parts.switches_off(one));
         let loaded = loaded.into_iter().map(Arc::new);
         let policies: Vec<Arc<Loaded>> = base.cloned().chain(loaded).collect();
-        match Self::new(policies) {
-            Ok(set) => Ok((set, warnings)),
-            Err(message) => Err(sources
+        match Self::new(policies, members) {
+            Ok(set) => Ok((set, problems)),
+            Err(message) => Err(parts
+                .sources
                 .first()
                 .map(|source| PolicyProblem::of_file(source, message))
                 .into_iter()
@@ -136,7 +231,7 @@ impl PolicySet {
         }
     }
 
-    pub(super) fn new(policies: Vec<Arc<Loaded>>) -> Result<Self, String> {
+    pub(super) fn new(policies: Vec<Arc<Loaded>>, members: Members) -> Result<Self, String> {
         let order: Vec<PolicyId> = policies.iter().map(|l| l.policy.id().clone()).collect();
         let mut by_id = HashMap::with_capacity(order.len());
         for (id, loaded) in order.iter().zip(&policies) {
@@ -144,11 +239,14 @@ impl PolicySet {
                 return Err(format!("two policies have the id {id}"));
             }
         }
+        let mut index = Index::new(&policies, &SCHEMA)?;
+        index.look_at(members.folders());
         Ok(Self(Arc::new(Store {
-            digest: digest(&policies),
-            index: Index::new(&policies, &SCHEMA)?,
+            digest: digest(&policies, &members),
+            index,
             policies: by_id,
             order,
+            members,
         })))
     }
 
@@ -167,7 +265,7 @@ impl PolicySet {
 }
 
 /// Order of files does not matter, names and texts do.
-fn digest(policies: &[Arc<Loaded>]) -> Digest {
+fn digest(policies: &[Arc<Loaded>], members: &Members) -> Digest {
     let mut parts: Vec<(String, String)> = policies
         .iter()
         .map(|loaded| (loaded.policy.id().to_string(), loaded.policy.to_string()))
@@ -178,10 +276,27 @@ fn digest(policies: &[Arc<Loaded>]) -> Digest {
     for (id, text) in parts {
         builder.field(id).field(text);
     }
+    // A text without `in` between two names is no policy: the parts cannot be taken for each other.
+    for line in members.lines() {
+        builder.field(line);
+    }
     builder.finish()
 }
 
 impl Loaded {
+    fn warning(&self, message: String) -> PolicyProblem {
+        PolicyProblem {
+            fatal: false,
+            layer: self.layer,
+            file: self.file.clone(),
+            line: self.line,
+            column: 1,
+            policy: self.policy.id().to_string(),
+            message,
+            hint: "say who is in it in the bundle's entities.json, or mend the name".to_owned(),
+        }
+    }
+
     /// What people see of it.
     pub(super) fn info(&self) -> PolicyInfo {
         PolicyInfo {

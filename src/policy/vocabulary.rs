@@ -6,7 +6,6 @@ use cedar_policy::{EntityTypeName, EntityUid, Schema};
 use cedar_policy_core::ast::{Eid, EntityType, EntityUID};
 
 /// The schema as people read and write it.
-#[cfg(test)]
 pub(super) const TEXT: &str = include_str!("../../schemas/creance.cedarschema");
 
 /// The same in Cedar's JSON form, which is read several times faster.

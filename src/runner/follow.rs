@@ -1,20 +1,23 @@
 //! Follows the policy folders while something runs: a change comes into force when all of it can be
 //! used; until then the last good policies stay, and that is said.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use serde_json::json;
 use tokio::runtime::Handle;
 use tokio::task;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::audit::EventKind;
 use crate::clean;
 use crate::digest::Digest;
-use crate::disk::{PolicyFolder, look_at_policies};
+use crate::disk::{Folders, PolicyFolder, look_at_policies};
 use crate::enforce::Line;
 
-use super::policies::Policies;
+use super::organisation::{self, Found};
+use super::policies::{BundleLost, BundleState, Policies};
 use super::workspace::Workspace;
 
 /// What became of a change.
@@ -33,6 +36,30 @@ pub(super) enum News {
 pub(super) struct Followed {
     pub(super) folders: Vec<PolicyFolder>,
     pub(super) seen: Digest,
+    /// The organisation's folder, which pins its bundle.
+    pub(super) org: Option<PathBuf>,
+    pub(super) own: Folders,
+}
+
+/// How often the organisation's bundle is looked at.
+const BUNDLE_REST: Duration = Duration::from_secs(30);
+
+impl Followed {
+    /// The policies as they are now.
+    pub(super) fn read(&self) -> Policies {
+        Policies::read(&self.folders, self.bundle())
+    }
+
+    fn bundle(&self) -> Result<Option<Found>, String> {
+        let org = self.org.as_deref();
+        org.map_or(Ok(None), |org| organisation::bundle(org, &self.own))
+    }
+
+    /// The bundle that is believed now.
+    fn bundle_now(&self) -> BundleState {
+        let found = self.bundle().map_err(|_| BundleLost)?;
+        Ok(found.map(|found| found.bundle.digest))
+    }
 }
 
 impl Workspace {
@@ -40,25 +67,42 @@ impl Workspace {
     /// each change. Without a runtime nothing is followed.
     pub(super) fn follow_policies(&self, line: &Arc<Line>, heard: impl Fn(News) + Send + 'static) {
         if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn(follow(Arc::downgrade(line), self.followed.clone(), heard));
+            let followed = (self.followed.clone(), self.policies.bundle_state());
+            runtime.spawn(follow(Arc::downgrade(line), followed, heard));
         }
     }
 }
 
-async fn follow(line: Weak<Line>, mut followed: Followed, heard: impl Fn(News)) {
+async fn follow(
+    line: Weak<Line>,
+    (mut followed, mut bundle): (Followed, BundleState),
+    heard: impl Fn(News),
+) {
     // A change is read once two looks agree: an editor or a copy may be in the middle of it.
     let mut before = followed.seen;
+    let mut looked = Instant::now();
     loop {
+        let mut changed = false;
+        if looked.elapsed() >= BUNDLE_REST && followed.org.is_some() {
+            looked = Instant::now();
+            let asked = followed.clone();
+            let Ok(now) = task::spawn_blocking(move || asked.bundle_now()).await else {
+                return;
+            };
+            changed = now != bundle;
+            bundle = now;
+        }
         let folders = followed.folders.clone();
         let Ok(look) = task::spawn_blocking(move || look_at_policies(&folders)).await else {
             return;
         };
-        if look.seen != followed.seen && look.seen == before {
+        if changed || (look.seen != followed.seen && look.seen == before) {
             followed.seen = look.seen;
-            let folders = followed.folders.clone();
-            let Ok(policies) = task::spawn_blocking(move || Policies::read(&folders)).await else {
+            let asked = followed.clone();
+            let Ok(policies) = task::spawn_blocking(move || asked.read()).await else {
                 return;
             };
+            bundle = policies.bundle_state();
             let Some(line) = line.upgrade() else { return };
             heard(take(&line, policies));
         }
@@ -81,8 +125,13 @@ fn take(line: &Line, policies: Policies) -> News {
             "the policy files changed and cannot be used; the last good ones stay in force"
         );
         note(line, "policies-refused", &json!({ "why": why }));
+        // What an organisation forbade is not known any more: as at a start, nothing is permitted.
+        if policies.bundle_state().is_err() {
+            line.point.replace_store(policies.store);
+        }
         return News::Refused(why);
     }
+    line.point.shadow().replace(policies.shadow.clone());
     let (from, to) = (line.point.store().digest(), policies.store.digest());
     if from == to {
         return News::Same;

@@ -11,11 +11,13 @@ use crate::enforce::{Line, arguments, call, prepare};
 use crate::grant::Network;
 use crate::policy::{Explanation, PolicyOutcome, VerdictPart};
 use crate::request::{
-    Action, Agent, Answer, Because, CallTool, Confinee, ConnectHost, DenyAll, HostRule, Pin,
+    Action, Agent, Answer, Because, CallTool, Confinee, ConnectHost, DenyAll, HostRule, Layer, Pin,
     PinKind, StartServer, ToolClaims, ToolFacts, Trigger,
 };
 
 use super::error::{Error, ErrorKind};
+use super::policies::Policies;
+use super::policy_files::PolicyFiles;
 use super::workspace::Workspace;
 
 /// What would be decided about one request.
@@ -33,8 +35,19 @@ pub struct Forecast {
     pub because: Vec<Because>,
     /// Each part: the start itself, then its grants one by one.
     pub parts: Vec<VerdictPart>,
+    /// What the store in shadow, or a candidate, would decide where that is something else.
+    pub shadow: Option<Shadow>,
     /// What could not be known without doing it.
     pub notes: Vec<String>,
+}
+
+/// What another store would decide.
+#[derive(Clone, Debug, Serialize)]
+pub struct Shadow {
+    /// The outcome.
+    pub outcome: PolicyOutcome,
+    /// The deciding policies.
+    pub because: Vec<Because>,
 }
 
 /// A sink that records nothing, so that nothing can be permitted through it.
@@ -54,12 +67,40 @@ impl Workspace {
     /// The line of a dry run: with the real pins and answers, without a record.
     pub(super) fn dry_line(&self) -> Result<Line, Error> {
         let ledger = self.ledger()?;
-        self.line_of(
+        let line = self.line_of(
             self.policies.store.clone(),
             Arc::new(NoRecord),
             (Arc::new(DenyAll), ledger),
             Trigger::Agent,
-        )
+        )?;
+        line.point.shadow().replace(self.policies.shadow.clone());
+        Ok(line)
+    }
+
+    /// Puts other policies beside those in force, in the place of those of the same layers: forecasts
+    /// then say where they would decide otherwise.
+    ///
+    /// # Errors
+    /// When the others cannot be used.
+    pub fn compare_with(&mut self, candidate: &PolicyFiles) -> Result<(), Error> {
+        let layers = candidate.layers();
+        let mut parts = self.policies.parts.clone();
+        parts.sources.retain(|file| !layers.contains(&file.layer));
+        if layers.contains(&Layer::Org) {
+            parts.members.clear();
+            parts.switched_off.clear();
+        }
+        parts
+            .sources
+            .extend(candidate.parts.sources.iter().cloned());
+        parts
+            .members
+            .extend(candidate.parts.members.iter().cloned());
+        parts
+            .switched_off
+            .extend(candidate.parts.switched_off.iter().cloned());
+        self.policies.shadow = Some(Policies::of_parts(parts).into_store()?);
+        Ok(())
     }
 
     /// What would be decided about starting a configured server, grant by grant.
@@ -248,7 +289,17 @@ impl Workspace {
         let run = line.run();
         let (verdict, held) = line.point.weigh(line.asking(agent, &run), action)?;
         let resource = verdict.parts.first().map(|part| part.0.clone());
+        let shadow = line
+            .point
+            .shadow()
+            .store()
+            .map(|shadow| shadow.evaluate_all(&action.queries(agent, &run), held));
+        let shadow = shadow.filter(|would| would.outcome != verdict.outcome);
         Ok(Forecast {
+            shadow: shadow.map(|would| Shadow {
+                outcome: would.outcome,
+                because: would.because,
+            }),
             action: A::NAME.to_owned(),
             resource: resource.unwrap_or_default(),
             outcome: verdict.outcome,

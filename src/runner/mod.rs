@@ -7,8 +7,12 @@ mod error;
 mod follow;
 mod forecast;
 mod manage;
+mod organisation;
 mod policies;
+mod policy_files;
+mod posture;
 mod reach;
+mod release;
 #[expect(
     clippy::module_inception,
     reason = "the runner is the noun of this floor and of this file"
@@ -18,14 +22,20 @@ mod serve;
 mod server;
 mod session;
 mod spec;
+#[cfg(unix)]
+#[cfg(test)]
+mod tests;
 mod workspace;
 
 pub use effect::Effect;
 pub use error::{Error, ErrorKind};
-pub use forecast::Forecast;
+pub use forecast::{Forecast, Shadow};
 pub use manage::ServerReport;
-pub use policies::{Policies, PolicyNotice};
+pub use policies::{BundleInfo, NoticePlace, Policies, PolicyNotice};
+pub use policy_files::PolicyFiles;
+pub use posture::Posture;
 pub use reach::Reach;
+pub use release::{Draft, read_bundle, replace_file, verify_bundle};
 pub use runner::Runner;
 pub use server::{RunningServer, ToolReply, ToolSummary};
 pub use session::Session;

@@ -3,20 +3,46 @@
 use std::fmt;
 use std::path::Path;
 
+use serde::Serialize;
+
 use crate::clean;
+use crate::digest::Digest;
 use crate::disk::{self, PolicyFolder};
-use crate::policy::{PolicyProblem, PolicySet, PolicySource};
+use crate::policy::{Bundle, BundleMode, PolicyProblem, PolicySet, PolicySource, StoreParts};
 use crate::request::Layer;
 
 use super::error::{Error, ErrorKind};
+use super::organisation::Found;
 
 /// Something to say about a policy file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PolicyNotice {
     /// Whether the store that holds it cannot be used.
     pub fatal: bool,
     /// `file:line:column: what, and the way out`.
     pub text: String,
+    /// Its parts, when it is about a place in a file.
+    #[serde(flatten)]
+    pub place: Option<NoticePlace>,
+}
+
+/// What a notice is about. Its texts are on one line each and steer no terminal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NoticePlace {
+    /// The file.
+    pub file: String,
+    /// The line, from 1; 0 for the file as a whole.
+    pub line: usize,
+    /// The column, from 1.
+    pub column: usize,
+    /// The line's text; empty for the file as a whole.
+    pub source: String,
+    /// The policy's id, when it is known.
+    pub policy: String,
+    /// What is wrong.
+    pub message: String,
+    /// The way out; may be empty.
+    pub hint: String,
 }
 
 impl fmt::Display for PolicyNotice {
@@ -37,18 +63,79 @@ pub struct Policies {
     pub notices: Vec<PolicyNotice>,
     /// The files that were read.
     pub files: Vec<String>,
+    /// The organisation's bundle.
+    pub bundle: Option<BundleInfo>,
+    /// The store as it would be with a bundle that is in shadow, or with a candidate.
+    pub shadow: Option<PolicySet>,
+    /// What the store is made of, without a bundle in shadow.
+    pub(super) parts: StoreParts,
+    /// The organisation has pinned a bundle, and none is believed.
+    bundle_lost: bool,
+}
+
+/// An organisation has pinned a bundle, and none is believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BundleLost;
+
+/// The digest of the bundle that is believed, where one is pinned.
+pub(super) type BundleState = Result<Option<Digest>, BundleLost>;
+
+/// The organisation's bundle on this machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BundleInfo {
+    /// Its name.
+    pub name: String,
+    /// Its revision.
+    pub revision: u64,
+    /// Until when it holds.
+    pub expires: String,
+    /// Whether it decides.
+    pub mode: BundleMode,
+    /// Guard rails that it switches off.
+    pub switched_off: Vec<String>,
+    /// Digest of its manifest.
+    pub digest: Digest,
+}
+
+impl fmt::Display for BundleInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            name,
+            revision,
+            expires,
+            ..
+        } = self;
+        write!(f, "bundle {name}, revision {revision}, until {expires}")?;
+        if self.mode == BundleMode::Shadow {
+            f.write_str(", in shadow: it decides nothing")?;
+        }
+        self.switched_off
+            .iter()
+            .try_for_each(|id| write!(f, "\nswitched off by the bundle: {id}"))
+    }
 }
 
 impl Policies {
-    pub(crate) fn read(folders: &[PolicyFolder]) -> Self {
+    pub(crate) fn read(folders: &[PolicyFolder], bundle: Result<Option<Found>, String>) -> Self {
         let found = disk::read_policies(folders);
         let mut reading = Reading::default();
+        match bundle {
+            Ok(Some(Found { bundle, notice })) => {
+                notice.iter().for_each(|notice| reading.warn(notice));
+                reading.bundle = Some(bundle);
+            }
+            Ok(None) => {}
+            Err(why) => {
+                reading.bundle_lost = true;
+                reading.fail(&why);
+            }
+        }
         for ignored in &found.ignored {
             reading.warn(&format!("{}: ignored: {}", ignored.file, ignored.why));
         }
         for file in found.files {
             match file.text {
-                Ok(text) => reading.sources.push(PolicySource {
+                Ok(text) => reading.parts.sources.push(PolicySource {
                     layer: file.layer,
                     file: file.file,
                     text,
@@ -59,6 +146,15 @@ impl Policies {
         reading.finish()
     }
 
+    /// The store of these parts, with what is wrong with them.
+    pub(crate) fn of_parts(parts: StoreParts) -> Self {
+        Reading {
+            parts,
+            ..Reading::default()
+        }
+        .finish()
+    }
+
     /// Reads the `.cedar` files of a folder as the user's layer.
     ///
     /// # Errors
@@ -66,12 +162,20 @@ impl Policies {
     pub fn of_folder(folder: impl AsRef<Path>) -> Result<Self, Error> {
         let folder = folder.as_ref().to_path_buf();
         if folder.is_dir() {
-            return Ok(Self::read(&[PolicyFolder::User(folder)]));
+            return Ok(Self::read(&[PolicyFolder::User(folder)], Ok(None)));
         }
         Err(Error::new(
             ErrorKind::Policy,
             format!("no policy folder `{}`", folder.display()),
         ))
+    }
+
+    /// Which bundle is believed.
+    pub(super) fn bundle_state(&self) -> BundleState {
+        if self.bundle_lost {
+            return Err(BundleLost);
+        }
+        Ok(self.bundle.as_ref().map(|bundle| bundle.digest))
     }
 
     /// The store, for a program that does not want to work with the guard rails alone.
@@ -99,11 +203,36 @@ impl Policies {
     }
 }
 
+/// Adds what a bundle brings.
+fn join(parts: &mut StoreParts, bundle: &StoreParts) {
+    parts.sources.extend(bundle.sources.iter().cloned());
+    parts.members.extend(bundle.members.iter().cloned());
+    parts
+        .switched_off
+        .extend(bundle.switched_off.iter().cloned());
+}
+
+fn info(bundle: &Bundle) -> BundleInfo {
+    let Bundle {
+        manifest, digest, ..
+    } = bundle;
+    BundleInfo {
+        name: manifest.name.clone(),
+        revision: manifest.revision,
+        expires: manifest.expires.clone(),
+        mode: manifest.mode,
+        switched_off: manifest.switched_off.clone(),
+        digest: *digest,
+    }
+}
+
 #[derive(Default)]
 struct Reading {
-    sources: Vec<PolicySource>,
+    parts: StoreParts,
     notices: Vec<PolicyNotice>,
     broken: bool,
+    bundle: Option<Bundle>,
+    bundle_lost: bool,
 }
 
 impl Reading {
@@ -112,6 +241,7 @@ impl Reading {
         self.notices.push(PolicyNotice {
             fatal: false,
             text: clean::line(text, 2_000),
+            place: None,
         });
     }
 
@@ -121,6 +251,7 @@ impl Reading {
         self.notices.push(PolicyNotice {
             fatal: true,
             text: clean::line(text, 2_000),
+            place: None,
         });
     }
 
@@ -133,9 +264,20 @@ impl Reading {
     }
 
     fn finish(mut self) -> Policies {
-        let files = self.sources.iter().map(|s| s.file.clone()).collect();
+        let bundle = self.bundle.take();
+        if let Some(bundle) = bundle
+            .as_ref()
+            .filter(|b| b.manifest.mode == BundleMode::Enforce)
+        {
+            join(&mut self.parts, &bundle.parts);
+        }
+        let files = self.parts.sources.iter().map(|s| s.file.clone()).collect();
         let store = self.parse();
         let whole = !self.broken && store.is_some();
+        let shadow = bundle
+            .as_ref()
+            .filter(|b| b.manifest.mode == BundleMode::Shadow);
+        let shadow = shadow.and_then(|bundle| self.shadow(&bundle.parts));
         Policies {
             store: store
                 .filter(|_| whole)
@@ -143,11 +285,30 @@ impl Reading {
             whole,
             notices: self.notices,
             files,
+            bundle: bundle.as_ref().map(info),
+            shadow,
+            parts: self.parts,
+            bundle_lost: self.bundle_lost,
+        }
+    }
+
+    /// The store with a bundle that decides nothing yet. One that cannot be used costs only itself.
+    fn shadow(&mut self, bundle: &StoreParts) -> Option<PolicySet> {
+        let mut parts = self.parts.clone();
+        join(&mut parts, bundle);
+        match PolicySet::build(&parts) {
+            Ok((store, _)) => Some(store),
+            Err(problems) => {
+                for problem in problems.iter().filter(|problem| problem.fatal) {
+                    self.warn(&format!("the bundle in shadow cannot be used: {problem}"));
+                }
+                None
+            }
         }
     }
 
     fn parse(&mut self) -> Option<PolicySet> {
-        match PolicySet::parse(&self.sources) {
+        match PolicySet::build(&self.parts) {
             Ok((store, warnings)) => {
                 self.say_all(&warnings);
                 Some(store)
@@ -165,21 +326,55 @@ impl Reading {
                     .filter(|problem| problem.fatal)
                     .map(|problem| problem.file.clone())
                     .collect();
-                self.sources
+                self.parts
+                    .sources
                     .retain(|s| s.layer != Layer::Project || !bad.contains(&s.file));
-                PolicySet::parse(&self.sources).ok().map(|(store, _)| store)
+                PolicySet::build(&self.parts).ok().map(|(store, _)| store)
             }
+        }
+    }
+
+    fn place(&self, problem: &PolicyProblem) -> NoticePlace {
+        let files = self.parts.sources.iter().chain(&self.parts.members);
+        let mut files = files.filter(|f| f.layer == problem.layer && f.file == problem.file);
+        let line = problem.line.checked_sub(1);
+        let source = files
+            .next()
+            .zip(line)
+            .and_then(|(file, line)| file.text.lines().nth(line));
+        // Each character keeps its column.
+        let visible = |c: char| {
+            if c.is_control() && c != '\t' {
+                '\u{fffd}'
+            } else {
+                c
+            }
+        };
+        NoticePlace {
+            file: clean::line(&problem.file, 500),
+            line: problem.line,
+            column: problem.column,
+            source: source
+                .unwrap_or_default()
+                .chars()
+                .take(500)
+                .map(visible)
+                .collect(),
+            policy: problem.policy.clone(),
+            message: clean::line(&problem.message, 1_000),
+            hint: clean::line(&problem.hint, 1_000),
         }
     }
 
     fn say_all(&mut self, problems: &[PolicyProblem]) {
         for problem in problems {
             let fatal = problem.fatal && problem.layer != Layer::Project;
-            if fatal {
-                self.fail(&problem.to_string());
-            } else {
-                self.warn(&problem.to_string());
-            }
+            self.broken |= fatal;
+            self.notices.push(PolicyNotice {
+                fatal,
+                text: clean::line(&problem.to_string(), 2_000),
+                place: Some(self.place(problem)),
+            });
         }
     }
 }

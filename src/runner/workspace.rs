@@ -96,8 +96,10 @@ impl Workspace {
         let followed = Followed {
             seen: disk::look_at_policies(&policy_folders).seen,
             folders: policy_folders,
+            org,
+            own: folders.clone(),
         };
-        let policies = Policies::read(&followed.folders);
+        let policies = followed.read();
         let files = settings::Files::new(&folders.config, ground.project.as_deref());
         let Configuration {
             servers,
@@ -140,7 +142,11 @@ impl Workspace {
             PolicyFolder::User(_) => PolicyFolder::User(folder.to_owned()),
             other => other.clone(),
         });
-        Ok(Policies::read(&folders.collect::<Vec<_>>()))
+        let followed = Followed {
+            folders: folders.collect(),
+            ..self.followed.clone()
+        };
+        Ok(followed.read())
     }
 
     /// What is wrong with configuration files, each with file, line, field and the way out.
@@ -199,12 +205,14 @@ impl Workspace {
     ) -> Result<Line, Error> {
         let audit = self.open_audit_log()?;
         let ledger = self.ledger()?;
-        self.line_of(
+        let line = self.line_of(
             self.policies.store.clone(),
             Arc::new(audit),
             (approver, ledger),
             trigger,
-        )
+        )?;
+        line.point.shadow().replace(self.policies.shadow.clone());
+        Ok(line)
     }
 
     /// The audit log, as the settings want it.

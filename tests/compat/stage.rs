@@ -117,8 +117,13 @@ impl Stage {
         // What a question would ask is settled here, but for what only a fresh answer allows.
         stage.write(
             "home/.config/creance/policies/test.cedar",
-            "@id(\"test\")\n@reason(\"a test\")\npermit (principal, action in \
-             [Action::\"sandbox\", Action::\"start\", Action::\"server.tools\", Action::\"tool\"], resource);\n",
+            "@id(\"wishes\")\n@reason(\"a test\")\npermit (principal, action in \
+             [Action::\"sandbox\", Action::\"server.tools\", Action::\"tool\"], resource);\n\
+             @id(\"starts\")\n@reason(\"a test, in a full sandbox\")\n\
+             permit (principal, action in Action::\"start\", resource) when {\n\
+             context.confinement.writes == Level::\"enforced\" &&\n\
+             context.confinement.secrets == Level::\"enforced\" &&\n\
+             context.confinement.network == Level::\"enforced\" };\n",
         );
         stage
     }

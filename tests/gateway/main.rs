@@ -27,6 +27,8 @@ mod hostile;
 #[cfg(unix)]
 mod hostile_files;
 mod kill;
+#[cfg(target_os = "linux")]
+mod organisation;
 #[cfg(unix)]
 mod pins;
 #[cfg(target_os = "linux")]

@@ -120,7 +120,7 @@ impl Asking {
 pub(crate) fn connect(host: &str) -> Asking {
     Asking::new(Owned::Connect(ConnectHost {
         confinee: Confinee::Server(Box::new(server())),
-        host: host.parse().unwrap(),
+        host: host.parse().expect("a host name"),
         port: 443,
         listed: false,
         covered: Answer::None,

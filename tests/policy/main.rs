@@ -11,6 +11,12 @@ mod fixtures;
 #[cfg(test)]
 mod paths;
 #[cfg(test)]
+mod refused;
+#[cfg(test)]
+mod shipped;
+#[cfg(test)]
 mod store;
 #[cfg(test)]
 mod strangers;
+#[cfg(test)]
+mod told;

@@ -338,8 +338,8 @@ fn explaining_is_judging() {
         "  user/test/f: r\n",
         "tool.call user/files/read_text_file: deny\n",
         "  forbid user/test/f (test.cedar:1): true\n",
-        "    when !(context.every_path in Path::\"./src\"): true\n",
-        "    when context.args_valid: true\n",
+        "    when !(context.every_path in Path::\"./src\"): true   <- would turn it\n",
+        "    when context.args_valid: true   <- would turn it\n",
         "  permit builtin/defaults/ask (builtin/defaults.cedar:5): true\n",
         "    unless context.args_complete || context.approved_now: true\n",
     ] {

@@ -8,7 +8,7 @@ use crate::world::{World, text};
 
 /// The three lines that the documentation shows.
 const POLICY: &str = r#"
-permit (principal, action == Action::"sandbox.network", resource == Host::"registry.npmjs.org")
+permit (principal, action == Action::"sandbox.network", resource == Host::"registry.allowed.test")
 when { context.port == 443 };
 "#;
 
@@ -23,9 +23,11 @@ pub(crate) fn a_package_is_fetched_once() {
         POLICY.trim()
     ));
     registry(&world);
+    let settings = "registry=https://registry.allowed.test/\n";
+    fs::write(world.at("home/project/.npmrc"), settings).unwrap();
     let start = || {
         let output = world.run(
-            &["--host", "registry.npmjs.org"],
+            &["--host", "registry.allowed.test"],
             &["npx", "-y", "some-server", "now"],
         );
         let err = text(&output.stderr);
@@ -87,7 +89,7 @@ fn registry(world: &World) {
         "versions": {"1.0.0": {
             "name": "some-server", "version": "1.0.0", "bin": {"some-server": "server.js"},
             "dist": {
-                "tarball": "https://registry.npmjs.org/some-server-1.0.0.tgz",
+                "tarball": "https://registry.allowed.test/some-server-1.0.0.tgz",
                 "integrity": integrity,
             },
         }},

@@ -26,7 +26,7 @@ NAMES = {
     "evilapi.allowed.test": [ALLOWED],
     "api.allowed.test.evil.test": [ALLOWED],
     "other.denied.test": [DENIED],
-    "registry.npmjs.org": [ALLOWED],
+    "registry.allowed.test": [ALLOWED],
     "loop.inside.test": ["127.0.0.1"],
     "meta.inside.test": ["169.254.169.254"],
     "private.inside.test": [PRIVATE],
@@ -42,7 +42,7 @@ def sh(*words):
 
 
 def certificate(folder):
-    names = "DNS:api.allowed.test,DNS:*.allowed.test,DNS:registry.npmjs.org,DNS:other.denied.test"
+    names = "DNS:api.allowed.test,DNS:*.allowed.test,DNS:other.denied.test"
     words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
              "ec_paramgen_curve:prime256v1", "-nodes", "-days", "3650", "-batch",
              "-subj", "/CN=api.allowed.test", "-addext", f"subjectAltName={names}",

@@ -172,21 +172,11 @@ impl World {
 
     /// The records of the audit log, one JSON object each.
     pub(crate) fn records(&self) -> Vec<serde_json::Value> {
-        let folder = self.at("home/.local/state/creance");
-        let mut found = Vec::new();
-        let mut folders = vec![folder];
-        while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-                let path = entry.path();
-                if path.is_dir() {
-                    folders.push(path);
-                } else if path.extension().is_some_and(|ending| ending == "jsonl") {
-                    let text = fs::read_to_string(&path).unwrap();
-                    found.extend(text.lines().map(|line| serde_json::from_str(line).unwrap()));
-                }
-            }
-        }
-        found
+        let text = fs::read_to_string(self.at("home/.local/state/creance/audit.jsonl"));
+        let text = text.unwrap_or_default();
+        (text.lines())
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
     }
 }
 

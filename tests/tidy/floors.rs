@@ -18,7 +18,11 @@ pub(crate) const FLOORS: &[(&str, &[&str], &[&str])] = &[
     // Peers over pipes that somebody else opened. It starts, opens and decides nothing, and speaks to
     // the server below and to the client above: so a face may use it too.
     ("wire", &["transport"], &["words"]),
-    ("mechanism", &["sandbox", "disk", "terminal"], &["words"]),
+    (
+        "mechanism",
+        &["sandbox", "disk", "terminal", "http"],
+        &["words"],
+    ),
     (
         "enforcement",
         &["enforce"],

@@ -8,6 +8,11 @@ use crate::{Fault, Source};
 pub(crate) const HOMES: &[(&str, &[&str])] = &[
     ("cedar_policy", &["policy/"]),
     ("cedar_policy_core", &["policy/"]),
+    ("cedar_policy_formatter", &["policy/"]),
+    ("minisign", &["policy/bundle/"]),
+    ("minisign_verify", &["policy/bundle/"]),
+    ("ureq", &["http/"]),
+    ("rustls", &["http/"]),
     ("clap", &["cli/", "main.rs"]),
     ("tracing_subscriber", &["cli/", "main.rs"]),
     ("landlock", &["sandbox/apply/"]),

@@ -350,6 +350,17 @@ fn store_holds() {
         &table("fixture(\"keys-2\", a, b)"),
         &[lost, idle],
     );
+    let tests = |text| [policy, ("policies/builtin/tests/a.json", text)];
+    check(
+        store::fixtures,
+        &tests("[{\"because\": [\"builtin/a/keys\"]}]"),
+        &[],
+    );
+    check(
+        store::fixtures,
+        &tests("[{\"because\": [\"builtin/a/other\"]}]"),
+        &[lost],
+    );
     check(
         store::schemas,
         &[("schemas/a.json", "{}")],

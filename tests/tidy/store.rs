@@ -7,7 +7,9 @@ use crate::{Fault, Source};
 /// Each shipped policy is seen to let something pass and seen not to.
 ///
 /// A fixture is a row `fixture("ID", (request that passes …), (request that does not …))` below
-/// `tests/policy/`; the table's own test runs it. A row for no shipped policy is a fault too.
+/// `tests/policy/`, and the table's own test runs it; or a test below `policies/…/tests/` that names
+/// the policy as its reason, and `tests/policy/shipped.rs` holds that one decides and one spares.
+/// A row for no shipped policy is a fault too.
 pub(crate) fn fixtures(sources: &[Source]) -> Vec<Fault> {
     let mut rows: Vec<(&Source, usize, String)> = Vec::new();
     for source in sources
@@ -23,14 +25,15 @@ pub(crate) fn fixtures(sources: &[Source]) -> Vec<Fault> {
         let found = policy_ids(&source.text).into_iter();
         shipped.extend(found.map(|(line, id)| (source, line, id)));
     }
+    let told = told(sources);
     let missing = shipped
         .iter()
-        .filter(|(_, _, id)| !rows.iter().any(|row| row.2 == *id));
+        .filter(|(_, _, id)| !told.contains(id) && !rows.iter().any(|row| row.2 == *id));
     let missing = missing.map(|(source, line, id)| {
         source.fault(
             *line,
             format!("policy `{id}` has no allow and deny fixture"),
-            "add its row to the table below tests/policy/",
+            "add a test below policies/, or a row to the table below tests/policy/",
         )
     });
     let idle = rows
@@ -44,6 +47,20 @@ pub(crate) fn fixtures(sources: &[Source]) -> Vec<Fault> {
         )
     });
     missing.chain(idle).collect()
+}
+
+/// The ids of policies that shipped tests name, `"layer/file/ID"`.
+fn told(sources: &[Source]) -> Vec<String> {
+    let is_test = |s: &&Source| {
+        s.path.starts_with("policies/") && s.path.contains("/tests/") && s.path.ends_with(".json")
+    };
+    let ids = sources
+        .iter()
+        .filter(is_test)
+        .flat_map(|source| source.text.split('"'));
+    let ids = ids.filter(|text| text.matches('/').count() == 2 && !text.starts_with('/'));
+    ids.filter_map(|id| Some(id.rsplit_once('/')?.1.to_string()))
+        .collect()
 }
 
 /// The ids of a policy file: the texts of its `@id("…")` lines.

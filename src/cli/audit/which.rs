@@ -115,11 +115,8 @@ impl Which {
         let filter = self.filter();
         let mut picker = filter.picker();
         loop {
-            for record in follow.next_records().map_err(failed)? {
-                if picker.wants(&record) {
-                    take(&record);
-                }
-            }
+            let added = follow.next_records().map_err(failed)?;
+            (added.iter().filter(|record| picker.wants(record))).for_each(&mut take);
             tokio::time::sleep(LOOK).await;
         }
     }

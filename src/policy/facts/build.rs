@@ -12,6 +12,7 @@ use cedar_policy_core::entities::{
 use cedar_policy_core::extensions::Extensions;
 use cedar_policy_core::validator::CoreSchema;
 
+use crate::policy::members::Members;
 use crate::policy::vocabulary::{SCHEMA, TYPES, uid};
 
 use super::shape;
@@ -73,15 +74,21 @@ pub(super) struct Entities<'a> {
     mentioned: Mentioned<'a>,
     /// The paths that this request names.
     named: HashSet<&'a str>,
+    /// Who is in which set.
+    members: &'a Members,
 }
 
 impl<'a> Entities<'a> {
     /// None yet, for a request that names these paths.
-    pub(super) fn new(mentioned: Mentioned<'a>, named: HashSet<&'a str>) -> Self {
+    pub(super) fn new(
+        (mentioned, members): (Mentioned<'a>, &'a Members),
+        named: HashSet<&'a str>,
+    ) -> Self {
         Self {
             entities: HashMap::new(),
             mentioned,
             named,
+            members,
         }
     }
 
@@ -92,8 +99,19 @@ impl<'a> Entities<'a> {
         attributes: impl IntoIterator<Item = (&'static str, Value)>,
         ancestors: HashSet<EntityUID>,
     ) {
-        let attributes = attributes.into_iter();
-        let attributes = attributes.map(|(key, value)| (key.into(), PartialValue::Value(value)));
+        self.add_owned(name, attributes.into_iter(), ancestors);
+    }
+
+    /// The same with names of attributes that are not known beforehand.
+    pub(super) fn add_owned(
+        &mut self,
+        name: &EntityUID,
+        attributes: impl Iterator<Item = (impl AsRef<str>, Value)>,
+        ancestors: HashSet<EntityUID>,
+    ) {
+        let attributes =
+            attributes.map(|(key, value)| (key.as_ref().into(), PartialValue::Value(value)));
+        let ancestors = self.joined(name, ancestors);
         self.put(Entity::new_with_attr_partial_value(
             name.clone(),
             attributes,
@@ -101,6 +119,16 @@ impl<'a> Entities<'a> {
             ancestors,
             [],
         ));
+    }
+
+    /// What an entity is in, with the sets that it, or anything it is in, belongs to.
+    fn joined(&self, name: &EntityUID, mut ancestors: HashSet<EntityUID>) -> HashSet<EntityUID> {
+        if !self.members.is_empty() {
+            let inherited = ancestors.iter().flat_map(|above| self.members.above(above));
+            let sets: Vec<EntityUID> = self.members.above(name).chain(inherited).cloned().collect();
+            ancestors.extend(sets);
+        }
+        ancestors
     }
 
     /// Puts an entity in that holds tags only.

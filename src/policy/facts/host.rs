@@ -38,7 +38,7 @@ pub(super) fn add_below(entities: &mut Entities<'_>, domain: &HostName) -> Entit
     name
 }
 
-fn domains(host: &HostName) -> HashSet<EntityUID> {
+pub(super) fn domains(host: &HostName) -> HashSet<EntityUID> {
     if host.address().is_some() {
         return HashSet::new();
     }

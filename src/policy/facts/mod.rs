@@ -6,9 +6,11 @@ mod build;
 mod host;
 mod path;
 mod question;
+mod scene;
 mod shape;
 mod start;
 mod who;
 
 pub(super) use build::{FactError, Looks, Mentioned};
 pub(super) use question::{Env, Judged, action_name, judged, named_resource, principal_name};
+pub(super) use scene::{Scene, answer, scene};

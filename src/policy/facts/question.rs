@@ -6,6 +6,7 @@ use std::sync::Arc;
 use cedar_policy_core::ast::{Context, EntityType, EntityUID, EntityUIDEntry, Request};
 use cedar_policy_core::entities::Entities as Store;
 
+use crate::policy::members::Members;
 use crate::policy::polarity::FLAGS;
 use crate::policy::vocabulary::{TYPES, uid};
 use crate::request::{
@@ -39,6 +40,30 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
+    /// Puts the parts of a request together; the entities are checked against the schema.
+    pub(super) fn new(
+        (principal, action, resource): (EntityUID, EntityUID, EntityUID),
+        fields: impl Iterator<Item = (impl AsRef<str>, Value)>,
+        entities: Entities<'_>,
+    ) -> Result<Self, FactError> {
+        let env = Env {
+            principal: principal.entity_type().clone(),
+            action,
+            resource: resource.entity_type().clone(),
+        };
+        Ok(Self {
+            entities: entities.finish(&env.action)?,
+            env,
+            resource,
+            principal,
+            context: Context::Value(Arc::new(
+                fields
+                    .map(|(name, value)| (name.as_ref().into(), value))
+                    .collect(),
+            )),
+        })
+    }
+
     /// The request as it stands with a given answer, checked against the schema.
     pub(crate) fn request(&self, answer: Answer) -> Result<Request, FactError> {
         let request = self.again(answer)?;
@@ -65,31 +90,23 @@ impl Judged {
     }
 }
 
-type Fields = Vec<(&'static str, Value)>;
+pub(super) type Fields = Vec<(&'static str, Value)>;
 
 /// Puts a query into Cedar's form.
-pub(crate) fn judged(query: &Query<'_>, mentioned: Mentioned<'_>) -> Result<Judged, FactError> {
-    let mut entities = Entities::new(mentioned, named_paths(&query.act));
+pub(crate) fn judged(
+    query: &Query<'_>,
+    mentioned: Mentioned<'_>,
+    members: &Members,
+) -> Result<Judged, FactError> {
+    let mut entities = Entities::new((mentioned, members), named_paths(&query.act));
     let principal = match query.principal {
         Principal::Agent(agent) => who::add_agent(&mut entities, agent),
         Principal::Server(server) => who::add_server(&mut entities, server),
     };
     let (resource, mut fields) = resource(&mut entities, &query.act);
     fields.push(("run", who::run(&mut entities, query.run)?));
-    let fields = fields.into_iter().map(|(name, value)| (name.into(), value));
-    let context = Context::Value(Arc::new(fields.collect()));
-    let env = Env {
-        principal: principal.entity_type().clone(),
-        action: uid(&TYPES.action, action_name(&query.act)),
-        resource: resource.entity_type().clone(),
-    };
-    Ok(Judged {
-        entities: entities.finish(&env.action)?,
-        env,
-        resource,
-        principal,
-        context,
-    })
+    let action = uid(&TYPES.action, action_name(&query.act));
+    Judged::new((principal, action, resource), fields.into_iter(), entities)
 }
 
 /// The paths that are entities of the request themselves.
@@ -141,7 +158,7 @@ fn resource(entities: &mut Entities<'_>, act: &Act<'_>) -> (EntityUID, Fields) {
     }
 }
 
-fn wish(entities: &mut Entities<'_>, wish: &Wish) -> (EntityUID, Fields) {
+pub(super) fn wish(entities: &mut Entities<'_>, wish: &Wish) -> (EntityUID, Fields) {
     match wish {
         Wish::Read(path) | Wish::Write(path) | Wish::Socket(path) => {
             (path::add(entities, path), Vec::new())
@@ -194,7 +211,7 @@ fn tool_list(review: &ReviewTools) -> Fields {
     ]
 }
 
-fn call(entities: &mut Entities<'_>, call: &CallTool) -> Fields {
+pub(super) fn call(entities: &mut Entities<'_>, call: &CallTool) -> Fields {
     let flat = Flat::of(&call.arguments);
     let names = call.arguments.as_object().map(|object| object.keys());
     let names = texts(names.into_iter().flatten().map(String::as_str));
@@ -230,7 +247,7 @@ fn call(entities: &mut Entities<'_>, call: &CallTool) -> Fields {
     ]
 }
 
-fn add_tool(entities: &mut Entities<'_>, tool: &ToolFacts) -> EntityUID {
+pub(super) fn add_tool(entities: &mut Entities<'_>, tool: &ToolFacts) -> EntityUID {
     let server = who::add_server(entities, &tool.server);
     let name = uid(&TYPES.tool, &qualified(&tool.server, &tool.name));
     let attributes = [
@@ -246,7 +263,7 @@ fn add_tool(entities: &mut Entities<'_>, tool: &ToolFacts) -> EntityUID {
     name
 }
 
-fn add_resource(entities: &mut Entities<'_>, read: &ReadResource) -> EntityUID {
+pub(super) fn add_resource(entities: &mut Entities<'_>, read: &ReadResource) -> EntityUID {
     let server = who::add_server(entities, &read.server);
     let name = uid(&TYPES.mcp_resource, &qualified(&read.server, &read.uri));
     let scheme = read.uri.split_once(':').map_or("", |(scheme, _)| scheme);
@@ -260,7 +277,7 @@ fn add_resource(entities: &mut Entities<'_>, read: &ReadResource) -> EntityUID {
     name
 }
 
-fn prompt(entities: &mut Entities<'_>, get: &GetPrompt) -> (EntityUID, Fields) {
+pub(super) fn prompt(entities: &mut Entities<'_>, get: &GetPrompt) -> (EntityUID, Fields) {
     let server = who::add_server(entities, &get.server);
     let name = uid(&TYPES.prompt, &qualified(&get.server, &get.name));
     let attributes = [

@@ -8,6 +8,7 @@ use proptest::sample::Index;
 
 use super::*;
 use crate::policy::facts::{Mentioned, judged};
+use crate::policy::members::Members;
 use crate::policy::tests::base::{
     Asking, call, env, exec, path, prompt, resource, start, tools, wish,
 };
@@ -153,7 +154,7 @@ struct Verdicts {
 }
 
 impl Verdicts {
-    fn add(&mut self, shape: Option<Shape>, fits: bool, what: &dyn std::fmt::Debug) {
+    fn add(&mut self, (shape, fits): (Option<Shape>, bool), what: &dyn std::fmt::Debug) {
         self.fitting += usize::from(fits);
         let shape = shape.expect("every value is known");
         let first = *self.by_shape.entry(shape).or_insert(fits);
@@ -168,11 +169,12 @@ proptest! {
     fn entities_of_one_shape_fit_alike(all in changes()) {
         let mut verdicts = Verdicts::default();
         for asking in requests() {
-            let store = judged(&asking.query(), Mentioned::Any).unwrap().entities;
+            let store = judged(&asking.query(), Mentioned::Any, &Members::default()).unwrap().entities;
             for entity in store.iter().filter(|it| !it.uid().is_action()) {
                 for changes in all.iter().chain([&Vec::new()]) {
                     let entity = changed(entity, changes);
-                    verdicts.add(Shape::of_entity(&entity), fits_entity(&entity), &entity);
+                    let verdict = (Shape::of_entity(&entity), fits_entity(&entity));
+                    verdicts.add(verdict, &entity);
                 }
             }
         }
@@ -183,10 +185,10 @@ proptest! {
     fn requests_of_one_shape_fit_alike(all in changes()) {
         let mut verdicts = Verdicts::default();
         for asking in requests() {
-            let request = judged(&asking.query(), Mentioned::Any).unwrap();
+            let request = judged(&asking.query(), Mentioned::Any, &Members::default()).unwrap();
             let request = request.request(Answer::None).unwrap();
             let Some(Context::Value(context)) = request.context() else {
-                unreachable!("a context is known");
+                panic!("a context is known");
             };
             for changes in all.iter().chain([&Vec::new()]) {
                 let fields = context.iter();
@@ -200,7 +202,8 @@ proptest! {
                     request.resource().clone(),
                     Some(Context::Value(std::sync::Arc::new(fields.collect()))),
                 );
-                verdicts.add(Shape::of_request(&request), fits_request(&request), &request);
+                let verdict = (Shape::of_request(&request), fits_request(&request));
+                verdicts.add(verdict, &request);
             }
         }
         prop_assert!(verdicts.fitting > 9);
@@ -212,7 +215,9 @@ proptest! {
 fn misfits_are_refused_each_time() {
     let server = |pin: &str| {
         let asking = call();
-        let store = judged(&asking.query(), Mentioned::Any).unwrap().entities;
+        let store = judged(&asking.query(), Mentioned::Any, &Members::default())
+            .unwrap()
+            .entities;
         let mut all = store.iter();
         let server = all
             .find(|it| *it.uid().entity_type() == TYPES.server)

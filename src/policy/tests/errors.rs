@@ -7,6 +7,7 @@ use cedar_policy::{Policy, PolicyId};
 
 use super::base::call;
 use crate::policy::load::Loaded;
+use crate::policy::members::Members;
 use crate::policy::{PolicyOutcome, PolicySet};
 use crate::request::{Answer, Layer, Role};
 
@@ -34,7 +35,7 @@ fn with(extra: Loaded) -> PolicySet {
         .values()
         .cloned()
         .chain([Arc::new(extra)]);
-    PolicySet::new(policies.collect()).unwrap()
+    PolicySet::new(policies.collect(), Members::default()).unwrap()
 }
 
 /// POL-01: Cedar alone skips the forbid and allows.

@@ -10,6 +10,7 @@ use super::base::{
 };
 use crate::grant::Place;
 use crate::policy::facts::{Mentioned, judged};
+use crate::policy::members::Members;
 use crate::policy::vocabulary::JSON;
 use crate::request::{
     Answer, NetworkWish, Pin, Risk, RunnerKind, Source, Transport, Trigger, Wish,
@@ -53,7 +54,7 @@ fn whatever_is_named_is_in_the_store() {
         wish(Wish::Network(NetworkWish::Whole)),
     ];
     for asking in asked {
-        let judged = judged(&asking.query(), Mentioned::Any).unwrap();
+        let judged = judged(&asking.query(), Mentioned::Any, &Members::default()).unwrap();
         let request = cedar_policy::Request::from(judged.request(Answer::None).unwrap());
         let entities = cedar_policy::Entities::from(judged.entities.clone());
         let mut named = HashSet::new();
@@ -96,7 +97,7 @@ fn with(mut asking: Asking, change: impl FnOnce(&mut Asking)) {
 
 #[track_caller]
 fn fits(asking: &Asking) {
-    let judged = judged(&asking.query(), Mentioned::Any).unwrap();
+    let judged = judged(&asking.query(), Mentioned::Any, &Members::default()).unwrap();
     judged.request(Answer::None).unwrap();
 }
 

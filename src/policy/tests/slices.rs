@@ -14,6 +14,7 @@ use super::base::{
 use crate::policy::evaluate::Judge;
 use crate::policy::facts::{self, Judged, Mentioned};
 use crate::policy::load::{Loaded, load};
+use crate::policy::members::Members;
 use crate::policy::{PolicyOutcome, PolicySet, PolicySource};
 use crate::request::{Answer, Layer, Source, Wish};
 
@@ -127,15 +128,15 @@ proptest! {
         let builtin = PolicySet::builtin();
         let all: Vec<Arc<Loaded>> = builtin.0.policies.values().cloned().chain(extra).collect();
         let whole = Cedar::from_policies(all.iter().map(|one| one.policy.clone())).unwrap();
-        let set = PolicySet::new(all).unwrap();
+        let set = PolicySet::new(all, Members::default()).unwrap();
         for asking in requests() {
             let query = asking.query();
             let judged = set.judged(&query).unwrap();
-            let sliced = Judge::new(&set.0, &judged).ruling(&query, held);
-            let judged = facts::judged(&query, Mentioned::Any).unwrap();
+            let sliced = Judge::new(&set.0, &judged).ruling(Some(&query), held);
+            let judged = facts::judged(&query, Mentioned::Any, &Members::default()).unwrap();
             let mut judge = Judge::new(&set.0, &judged);
             judge.rules = set.0.index.all();
-            assert_eq!(sliced, judge.ruling(&query, held), "{query:?}");
+            assert_eq!(sliced, judge.ruling(Some(&query), held), "{query:?}");
             same_as_cedar(&judge, &judged, held, &whole);
         }
     }
@@ -176,7 +177,7 @@ proptest! {
     fn answers_only_help(extra in policies()) {
         let builtin = PolicySet::builtin();
         let all = builtin.0.policies.values().cloned().chain(extra).collect();
-        let set = PolicySet::new(all).unwrap();
+        let set = PolicySet::new(all, Members::default()).unwrap();
         for asking in requests() {
             let outcome = |held| set.evaluate_all(&[asking.query()], held).outcome;
             let mut before = outcome(Answer::None);

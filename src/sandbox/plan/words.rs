@@ -98,13 +98,13 @@ mod tests {
     fn read(units: &[u16]) -> Vec<String> {
         let text = String::from_utf16(units).unwrap();
         let text = text.strip_suffix('\0').unwrap();
-        let (first, mut rest) = text[1..].split_once('"').unwrap();
+        let (first, mut rest) = text.strip_prefix('"').unwrap().split_once('"').unwrap();
         let mut words = vec![first.to_owned()];
         while !rest.is_empty() {
             rest = rest.trim_start_matches([' ', '\t']);
             let (word, length) = word(rest);
             words.push(word);
-            rest = &rest[length..];
+            rest = rest.split_at(length).1;
         }
         words
     }
@@ -120,11 +120,9 @@ mod tests {
                 }
                 '"' => {
                     word.extend(std::iter::repeat_n('\\', backslashes / 2));
-                    if backslashes % 2 == 1 {
-                        word.push('"');
-                    } else {
-                        quoted = !quoted;
-                    }
+                    let literal = backslashes % 2 == 1;
+                    word.extend(literal.then_some('"'));
+                    quoted ^= !literal;
                 }
                 ' ' | '\t' if !quoted => {
                     word.extend(std::iter::repeat_n('\\', backslashes));

@@ -109,14 +109,13 @@ impl Cgroup {
             let folder = offer.parent.join(format!("{NAME}{:016x}", random()?));
             fs::create_dir(&folder)?;
             let opened = Self::open(folder.clone());
-            if opened.is_err() {
-                let _ = fs::remove_dir(&folder);
+            // Another process swept it before it was locked.
+            let swept =
+                |e: &io::Error| matches!(e.kind(), ErrorKind::NotFound | ErrorKind::WouldBlock);
+            if opened.as_ref().is_err_and(swept) {
+                continue;
             }
-            match opened {
-                // Another process swept it before it was locked.
-                Err(error) if is_swept(&error) => {}
-                other => return other,
-            }
+            return opened.inspect_err(|_| drop(fs::remove_dir(&folder)));
         }
         Err(io::Error::other("it is removed all the time"))
     }
@@ -201,10 +200,6 @@ impl Cgroup {
 }
 
 const TRIES: usize = 100;
-
-fn is_swept(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::WouldBlock)
-}
 
 fn random() -> io::Result<u64> {
     let mut bytes = [0; 8];

@@ -216,8 +216,10 @@ enum Item {
     List(Vec<Item>),
 }
 
-/// Each rule: its words, and its filters by name and text.
-fn rules(profile: &str) -> Vec<(Vec<String>, Vec<(String, String)>)> {
+/// A rule: its words, and its filters by name and text.
+type Rule = (Vec<String>, Vec<(String, String)>);
+
+fn rules(profile: &str) -> Vec<Rule> {
     let rules = read(profile).into_iter().map(|item| {
         let Item::List(items) = item else {
             panic!("not a rule: {item:?}")

@@ -1,0 +1,15 @@
+//! `creance policy`: one file per command.
+
+mod bundle;
+mod check;
+mod command;
+mod diff;
+mod explain;
+mod fmt;
+mod init;
+mod list;
+mod sarif;
+mod schema;
+mod test;
+
+pub(crate) use command::{PolicyCommand, run};

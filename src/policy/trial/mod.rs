@@ -1,0 +1,9 @@
+//! Tests of policies: told requests with the outcome that is wanted. Judged as everything is judged;
+//! coverage says which policies decide a test, mutation which ones nobody would miss.
+
+mod case;
+mod report;
+mod run;
+
+pub use case::PolicyTest;
+pub use report::{PolicyCover, TestReport, TestResult};

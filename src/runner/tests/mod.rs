@@ -1,0 +1,5 @@
+//! Tests of the organisation's bundle on a machine.
+
+mod bundles;
+mod server;
+mod shipped_by_address;
