@@ -68,7 +68,7 @@ permit (principal, action, resource);
 
 @id("no-sums")
 @reason("No sums here.")
-forbid (principal, action == Action::"tool.call", resource == Tool::"user/node/get-sum");
+forbid (principal, action == Action::"tool.call", resource == Tool::"user/index.js/get-sum");
 "#,
     );
     let folders = read_paths();

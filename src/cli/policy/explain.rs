@@ -13,7 +13,7 @@ pub(crate) struct ExplainArgs {
     #[command(subcommand)]
     subject: Option<Subject>,
     /// A decision of the audit log, by its number (`seq`), under the policies now in force
-    #[arg(long, value_name = "SEQ", conflicts_with = "subject")]
+    #[arg(long, value_name = "SEQ")]
     decision: Option<u64>,
     #[command(flatten)]
     form: Form,
@@ -22,6 +22,10 @@ pub(crate) struct ExplainArgs {
 pub(super) fn run(args: &ExplainArgs) -> Outcome {
     let workspace = out::workspace()?;
     let agent = workspace.cli_agent();
+    if args.subject.is_some() && args.decision.is_some() {
+        let what = "a recorded decision or a request is explained, not both at once";
+        return Err(Error::message(ErrorKind::Usage, what));
+    }
     let explanation: Explanation = match &args.subject {
         None => recorded(&workspace, args.decision)?,
         Some(Subject::Start { server }) => workspace.explain_start(server, &agent)?,
