@@ -53,11 +53,20 @@ pub(crate) struct Row {
 impl Row {
     /// What must become of it in a backend.
     pub(crate) fn want(&self, backend: Backend) -> Want {
-        let at = Backend::ALL.iter().position(|known| *known == backend);
+        let at = COLUMNS.iter().position(|column| *column == backend);
         let want = at.and_then(|at| self.wants.get(at));
         want.copied().unwrap_or(Want::Untried)
     }
 }
+
+/// The backends in the order of the table's columns.
+const COLUMNS: [Backend; 5] = [
+    Backend::LinuxL3,
+    Backend::LinuxNs,
+    Backend::LinuxNsNoproc,
+    Backend::LinuxLandlock,
+    Backend::None,
+];
 
 /// Every row, in the order in which they are tried.
 pub(crate) fn rows() -> Result<Vec<Row>, String> {
