@@ -44,7 +44,7 @@ const TESTS: &[Test] = &[
 
 const USER: u32 = 1000;
 
-const TEST_MAX: Duration = Duration::from_secs(120);
+const TEST_MAX: Duration = Duration::from_secs(400);
 /// With a number of starts that somebody asked for.
 const TEST_MAX_ASKED: Duration = Duration::from_secs(1200);
 
