@@ -9,7 +9,7 @@ use creance::{
 
 use crate::base::{
     Asking, Owned, arg_path, call, connect, env, exec, lost_path, path, resource, start, tools,
-    weakened, wish,
+    user, weakened, wish,
 };
 
 use PolicyOutcome::{Allow, Ask, Deny};
@@ -75,6 +75,15 @@ fn guard_rails() -> Vec<Fixture> {
         fixture("metadata-address", (host("example.com"), ALWAYS), (host("169.254.169.254"), Deny)),
         fixture("inside-address", (host("10.0.0.1"), ALWAYS), (connect("10.0.0.1"), Deny)),
         fixture("inside-address-project", (host("10.0.0.1"), ALWAYS), (with(host("10.0.0.1"), project), Deny)),
+    ]
+}
+
+/// What stops a request that a sweeping permit of the user's lets pass, and nothing built in permits.
+#[rustfmt::skip]
+fn behind_a_permit() -> Vec<Fixture> {
+    let unconfined = with(start(), |a| a.start().confinement = creance::Confinement::none("a test"));
+    vec![
+        fixture("unconfined-start", (start(), NONE), (unconfined, Ask(ONCE))),
     ]
 }
 
@@ -175,12 +184,15 @@ fn check(policies: &PolicySet, forbids: Vec<Fixture>, permits: Vec<Fixture>) {
 fn shipped_policies_do_what_they_say() {
     check(&PolicySet::builtin(), guard_rails(), defaults());
     check(&examples(), example_forbids(), example_permits());
+    let all = "@id(\"all\") @reason(\"Everything.\") permit (principal, action, resource);";
+    check(&user(all), behind_a_permit(), Vec::new());
 }
 
 #[test]
 fn each_shipped_policy_has_a_fixture() {
     let tested = [
         guard_rails(),
+        behind_a_permit(),
         defaults(),
         example_forbids(),
         example_permits(),
