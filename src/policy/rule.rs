@@ -3,7 +3,9 @@
 
 use std::fmt;
 
-use crate::request::{Action, CallTool, Entry, GetPrompt, Holding, ReadResource};
+use crate::request::{
+    Action, CallTool, Entry, GetPrompt, Holding, ReadResource, ReviewTools, RunCommand, StartServer,
+};
 
 use super::vocabulary::{TYPES, uid};
 
@@ -14,6 +16,11 @@ pub(crate) enum NoRule {
     Exact,
     /// It covers what a start takes along: the definition, the program and each grant.
     Start,
+    /// It is about a server that comes with one repository: by name alone a policy would hold for the
+    /// servers of that name in all others.
+    Project,
+    /// It is about something else that only answers say.
+    Other,
 }
 
 impl fmt::Display for NoRule {
@@ -27,6 +34,14 @@ impl fmt::Display for NoRule {
                 "this answer holds for a server exactly as it is, with its program and its grants, \
                  and a policy cannot say that; it stays in force as an answer"
             }
+            Self::Project => {
+                "this answer is about the server of one repository, and a policy would hold for a \
+                 server of that name in every repository; it stays in force as an answer"
+            }
+            Self::Other => {
+                "no policy is made of answers of this kind; it stays in force as an answer, and \
+                 `policies/README.md` shows how to write one"
+            }
         })
     }
 }
@@ -34,47 +49,42 @@ impl fmt::Display for NoRule {
 impl std::error::Error for NoRule {}
 
 /// The policy that permits what this answer agreed to, in Cedar's text: `(id, text)`. It holds for
-/// the same agent, and for a server's tools as long as they are those that were agreed to.
+/// the same agent, and as long as the server, its program and its tools are those that were agreed to.
 ///
 /// # Errors
 /// When the answer says what no policy can.
 pub(crate) fn rule(entry: &Entry) -> Result<(String, String), NoRule> {
-    let (resource, pinned) = scope(entry)?;
+    let resource = scope(entry)?;
     let id = format!("answer-{}", entry.id());
-    let when = pinned.map(|server| format!("\nwhen {{ {server} == Pin::\"matched\" }}"));
     let text = format!(
         "@id(\"{id}\")\n@reason({})\npermit (\n  principal == {},\n  action == Action::\"{}\",\n  \
-         resource {resource}\n){};\n",
+         resource {resource}\n)\nwhen {{\n  resource.server.pin == Pin::\"matched\" &&\n  \
+         resource.server.tools_pin == Pin::\"matched\"\n}};\n",
         quoted(&format!("Agreed to for good: {}.", entry.scope)),
         uid(&TYPES.agent, &entry.principal),
         entry.action,
-        when.unwrap_or_default(),
     );
     Ok((id, text))
 }
 
-/// The resource that the answer covers, and the pin that must still hold.
-fn scope(entry: &Entry) -> Result<(String, Option<&'static str>), NoRule> {
-    let pinned = Some("resource.server.tools_pin");
+/// The resource that the answer covers.
+fn scope(entry: &Entry) -> Result<String, NoRule> {
+    let of_project = entry.resource.starts_with("project/");
     match entry.action.as_str() {
+        CallTool::NAME | ReadResource::NAME if of_project => Err(NoRule::Project),
         CallTool::NAME if entry.holding == Holding::Latest => {
             // `user/files` or `user/files/read`: no part holds a slash of its own.
             let whole = entry.resource.matches('/').count() == 1;
             Ok(if whole {
-                (
-                    format!("in {}", uid(&TYPES.server, &entry.resource)),
-                    pinned,
-                )
+                format!("in {}", uid(&TYPES.server, &entry.resource))
             } else {
-                (format!("== {}", uid(&TYPES.tool, &entry.resource)), pinned)
+                format!("== {}", uid(&TYPES.tool, &entry.resource))
             })
         }
-        ReadResource::NAME => Ok((
-            format!("== {}", uid(&TYPES.mcp_resource, &entry.resource)),
-            None,
-        )),
-        CallTool::NAME | GetPrompt::NAME | "exec.run" => Err(NoRule::Exact),
-        _ => Err(NoRule::Start),
+        ReadResource::NAME => Ok(format!("== {}", uid(&TYPES.mcp_resource, &entry.resource))),
+        CallTool::NAME | GetPrompt::NAME | RunCommand::NAME => Err(NoRule::Exact),
+        StartServer::NAME | ReviewTools::NAME => Err(NoRule::Start),
+        _ => Err(NoRule::Other),
     }
 }
 

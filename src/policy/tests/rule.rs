@@ -47,12 +47,14 @@ fn it_permits_what_was_agreed_to() {
     let other_server: Change = |call| call.tool.server.id.name = "other".to_owned();
     let changed: Change = |call| call.tool.server.tools_pin = Pin::Changed;
     let unpinned: Change = |call| call.tool.server.tools_pin = Pin::Unpinned;
+    let other_definition: Change = |call| call.tool.server.pin = Pin::Changed;
     for (resource, change, allowed) in [
         (&tool, same, true),
         (&tool, other_tool, false),
         (&tool, other_server, false),
         (&tool, changed, false),
         (&tool, unpinned, false),
+        (&tool, other_definition, false),
         (&server, same, true),
         (&server, other_tool, true),
         (&server, other_server, false),
@@ -80,7 +82,18 @@ fn what_a_policy_cannot_say_is_refused() {
         (CallTool::NAME, Holding::Each, NoRule::Exact),
         (RunCommand::NAME, Holding::Each, NoRule::Exact),
         (StartServer::NAME, Holding::Latest, NoRule::Start),
+        (ReviewTools::NAME, Holding::Latest, NoRule::Start),
+        ("sandbox.network", Holding::Latest, NoRule::Other),
     ] {
         assert_eq!(rule(&entry(action, "user/a/b", holding)), Err(want));
+    }
+    // Another repository may have a server of this name.
+    for (action, resource) in [
+        (CallTool::NAME, "project/a"),
+        (CallTool::NAME, "project/a/b"),
+        (ReadResource::NAME, "project/a/file:///x"),
+    ] {
+        let entry = entry(action, resource, Holding::Latest);
+        assert_eq!(rule(&entry), Err(NoRule::Project), "{action} {resource}");
     }
 }
