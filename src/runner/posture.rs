@@ -1,5 +1,7 @@
 //! Policies to begin with, as they are shipped.
 
+use std::fs::File;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::error::{Error, ErrorKind};
@@ -67,14 +69,21 @@ impl Posture {
     /// Writes its files into a folder, which is made where there is none. Nothing is replaced.
     ///
     /// # Errors
-    /// When a file is there already, or cannot be written.
+    /// When a file of this or another posture is there already, or cannot be written.
     pub fn write_to(self, folder: &Path) -> Result<Vec<PathBuf>, Error> {
         let files: Vec<(PathBuf, &str)> = self
             .texts()
             .iter()
             .map(|(name, text)| (folder.join(name), *text))
             .collect();
-        if let Some((there, _)) = files.iter().find(|(path, _)| path.exists()) {
+        // Two postures together are a third one that nobody chose.
+        let others = [Self::Careful, Self::Everyday, Self::LockedDown].into_iter();
+        let others = others.filter(|other| *other != self);
+        let others = others.filter_map(|other| other.texts().first());
+        let others = others.map(|(name, _)| folder.join(name));
+        let there = |path: &PathBuf| path.symlink_metadata().is_ok();
+        let own = files.iter().map(|(path, _)| path.clone());
+        if let Some(there) = own.chain(others).find(there) {
             return Err(Error::new(
                 ErrorKind::Usage,
                 format!(
@@ -87,7 +96,8 @@ impl Posture {
             if let Some(parent) = path.parent() {
                 std::fs::create_dir_all(parent)?;
             }
-            std::fs::write(path, text)?;
+            let mut file = File::options().write(true).create_new(true).open(path)?;
+            file.write_all(text.as_bytes())?;
         }
         Ok(files.into_iter().map(|(path, _)| path).collect())
     }

@@ -184,3 +184,24 @@ fn mutation_finds_what_nobody_holds() {
         "{uncovered:?}"
     );
 }
+
+/// Switching is a choice, never a mixture; and a link is no way to write elsewhere.
+#[test]
+fn a_posture_stands_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    Posture::Everyday.write_to(folder.path()).unwrap();
+    for other in [Posture::Careful, Posture::LockedDown] {
+        let error = other.write_to(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("everyday.cedar"), "{error}");
+        let own = folder.path().join(format!("{}.cedar", other.name()));
+        assert!(!own.exists(), "nothing is written");
+    }
+    #[cfg(unix)]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let elsewhere = folder.path().join("elsewhere");
+        std::os::unix::fs::symlink(&elsewhere, folder.path().join("careful.cedar")).unwrap();
+        Posture::Careful.write_to(folder.path()).unwrap_err();
+        assert!(!elsewhere.exists());
+    }
+}
