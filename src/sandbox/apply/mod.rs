@@ -5,6 +5,8 @@
 mod confined;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+mod fork;
 #[cfg(unix)]
 mod links;
 #[cfg(target_os = "linux")]

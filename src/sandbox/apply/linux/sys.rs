@@ -9,10 +9,11 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-use rustix::process::Pid;
 use rustix::thread::UnshareFlags;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+
+pub(super) use crate::sandbox::apply::fork::{Forked, exit_now, fork};
 
 /// Attributes of a mount for [`mount_setattr`].
 pub(super) const RDONLY: u64 = libc::MOUNT_ATTR_RDONLY;
@@ -22,32 +23,6 @@ pub(super) const NOSUID: u64 = libc::MOUNT_ATTR_NOSUID;
 pub(super) const NODEV: u64 = libc::MOUNT_ATTR_NODEV;
 /// No programs.
 pub(super) const NOEXEC: u64 = libc::MOUNT_ATTR_NOEXEC;
-
-/// Where a fork continues.
-pub(super) enum Forked {
-    Child,
-    Parent(Pid),
-}
-
-/// Forks. The helper has one thread, so the child may do anything.
-pub(super) fn fork() -> io::Result<Forked> {
-    // SAFETY: the helper is single-threaded (it runs before anything else in `main`), so no lock
-    // can be held by another thread in the child. WHY: no safe wrapper exists for `fork`.
-    match unsafe { libc::fork() } {
-        -1 => Err(io::Error::last_os_error()),
-        0 => Ok(Forked::Child),
-        pid => Pid::from_raw(pid)
-            .map(Forked::Parent)
-            .ok_or_else(|| io::Error::other("fork gave no process id")),
-    }
-}
-
-/// Leaves the process at once, without running anything that the host program registered.
-pub(super) fn exit_now(code: i32) -> ! {
-    // SAFETY: `_exit` takes no pointers and does not return. WHY: `std::process::exit` would run
-    // the exit handlers of the host program inside the helper.
-    unsafe { libc::_exit(code) }
-}
 
 /// Unshares namespaces of a single-threaded process.
 pub(super) fn unshare(flags: UnshareFlags) -> io::Result<()> {

@@ -13,31 +13,7 @@ use rustix::io::FdFlags;
 use rustix::process::Pid;
 use tokio::process::Command;
 
-/// Where a fork continues.
-pub(super) enum Forked {
-    Child,
-    Parent(Pid),
-}
-
-/// Forks. The helper has one thread, so the child may do anything.
-pub(super) fn fork() -> io::Result<Forked> {
-    // SAFETY: the helper is single-threaded (it runs before anything else in `main`), so no lock
-    // can be held by another thread in the child. WHY: no safe wrapper exists for `fork`.
-    match unsafe { libc::fork() } {
-        -1 => Err(io::Error::last_os_error()),
-        0 => Ok(Forked::Child),
-        pid => Pid::from_raw(pid)
-            .map(Forked::Parent)
-            .ok_or_else(|| io::Error::other("fork gave no process id")),
-    }
-}
-
-/// Leaves the process at once, without running anything that the host program registered.
-pub(super) fn exit_now(code: i32) -> ! {
-    // SAFETY: `_exit` takes no pointers and does not return. WHY: `std::process::exit` would run
-    // the exit handlers of the host program inside the helper.
-    unsafe { libc::_exit(code) }
-}
+pub(super) use crate::sandbox::apply::fork::{Forked, exit_now, fork};
 
 /// Takes over a descriptor that was handed to the helper by number.
 pub(super) fn take_fd(number: RawFd) -> io::Result<OwnedFd> {
