@@ -11,5 +11,7 @@ mod terms;
 pub use confinement::{Confinement, Guarantee, Level};
 pub use limits::{Limit, LimitHit, Limits};
 pub use place::Place;
-pub(crate) use proxied::{PROXY_PORT, proxy_variables};
+#[cfg(target_os = "linux")]
+pub(crate) use proxied::PROXY_PORT;
+pub(crate) use proxied::proxy_variables;
 pub use terms::{Environment, FileStamp, Grant, Launch, Network};

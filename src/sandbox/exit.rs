@@ -19,6 +19,7 @@ pub struct Exit {
 }
 
 /// The signals by which the kernel says that a limit was reached.
+#[cfg(any(target_os = "linux", test))]
 const LIMITS: [(i32, Limit); 2] = [(24, Limit::Cpu), (25, Limit::FileSize)];
 
 impl Exit {
@@ -30,6 +31,7 @@ impl Exit {
     };
 
     /// With the limit that its end tells of. A shell ends with 128 and the signal of its child.
+    #[cfg(any(target_os = "linux", test))]
     pub(crate) fn explained(self, limits: &Limits) -> Self {
         let signal = self.signal.or_else(|| self.code?.checked_sub(128));
         let reached = LIMITS.iter().find(|(number, _)| signal == Some(*number));

@@ -6,7 +6,9 @@ mod suite;
 mod table;
 mod verdict;
 
-pub(crate) use answer::{Answer, Got};
+pub(crate) use answer::Answer;
+#[cfg(target_os = "linux")]
+pub(crate) use answer::Got;
 pub(crate) use suite::control;
 pub use suite::self_test;
 #[cfg(test)]

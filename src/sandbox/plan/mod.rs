@@ -25,6 +25,7 @@ mod words;
 
 pub(crate) use backend::{Backend, CgroupOffer, Offer, Offers};
 pub(crate) use error::PlanError;
+#[cfg(target_os = "linux")]
 pub(crate) use folders::{Folder, FolderKind};
 #[cfg(windows)]
 pub(crate) use job::{Console, Job, job};

@@ -57,6 +57,7 @@ impl Plan {
     }
 
     /// Whether the program reaches hosts through a proxy in main.
+    #[cfg(target_os = "linux")]
     pub(crate) fn has_proxy(&self) -> bool {
         self.network == Network::Hosts && self.backend.has_namespaces()
     }
@@ -70,6 +71,7 @@ impl Plan {
     }
 
     /// The writable folders that lie in memory.
+    #[cfg(target_os = "linux")]
     pub(crate) fn private(&self) -> impl Iterator<Item = &Path> {
         self.folders
             .iter()
