@@ -4,7 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::grant::{Limit, LimitHit, Limits};
+use crate::grant::LimitHit;
+#[cfg(any(target_os = "linux", test))]
+use crate::grant::{Limit, Limits};
 
 /// The end of a process: a code or a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

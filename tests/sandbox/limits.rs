@@ -177,8 +177,10 @@ pub(crate) fn main(args: &[String]) {
     match args.as_slice() {
         ["eat", mib, processes] => {
             split(processes);
-            eat(mib);
+            // Held, not given back at once: without a cgroup, memory is looked at now and then.
+            let eaten = eat(mib);
             forever();
+            drop(eaten);
         }
         ["share", mib, processes] => {
             let eaten = eat(mib);
