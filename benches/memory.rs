@@ -29,14 +29,15 @@ fn memory(process: &Path) -> [u64; 3] {
     [field(process, "Rss:"), field(process, "Pss:"), private]
 }
 
-/// The process and all below it that run the same program.
+/// The children of a process: each thread has its own.
 fn helpers(of: u32) -> Outcome<Vec<u32>> {
-    let children = format!("/proc/{of}/task/{of}/children");
-    let text = std::fs::read_to_string(children)?;
-    Ok(text
-        .split_whitespace()
-        .filter_map(|pid| pid.parse().ok())
-        .collect())
+    let mut found = Vec::new();
+    for task in std::fs::read_dir(format!("/proc/{of}/task"))? {
+        let text = std::fs::read_to_string(task?.path().join("children"))?;
+        let pids = text.split_whitespace();
+        found.extend(pids.filter_map(|pid| pid.parse::<u32>().ok()));
+    }
+    Ok(found)
 }
 
 fn report(what: &str, [rss, pss, private]: [u64; 3]) {
@@ -62,7 +63,7 @@ fn main() -> Outcome<()> {
         let own = memory(Path::new(&process(client.pid())));
         report(&format!("gateway, {count} servers"), own);
         let mut all = [0; 3];
-        let helpers = helpers(client.pid()).unwrap_or_default();
+        let helpers = helpers(client.pid())?;
         for pid in &helpers {
             for (sum, one) in all.iter_mut().zip(memory(Path::new(&process(*pid)))) {
                 *sum += one;
