@@ -142,9 +142,9 @@ pub use request::{
 };
 pub use runner::{
     BundleInfo, CommandExit, CommandSpec, Draft, Effect, Error, ErrorKind, Forecast, NoticePlace,
-    Policies, PolicyFiles, PolicyNotice, Posture, Reach, Runner, RunningServer, ServerReport,
-    ServerSpec, Session, Shadow, ToolReply, ToolSummary, Workspace, WorkspaceOptions, read_bundle,
-    replace_file, verify_bundle,
+    Policies, PolicyFiles, PolicyNotice, Posture, Reach, Relocked, Runner, RunningServer,
+    ServerReport, ServerSpec, Session, Shadow, ToolReply, ToolSummary, TypedTool, Workspace,
+    WorkspaceOptions, read_bundle, replace_file, verify_bundle,
 };
 pub use sandbox::{
     BackendReport, DoctorReport, EscapeResult, EscapeVerdict, Exit, MachineFacts, SelfTest,

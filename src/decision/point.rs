@@ -378,7 +378,7 @@ impl DecisionPoint {
             A::NAME,
             (outcome, &judged.verdict),
             answered,
-            (judged.store.digest(), judged.judged_us),
+            (&judged.store, judged.judged_us),
         ))?;
         if let Some(differs) = differs {
             self.note(differs)?;

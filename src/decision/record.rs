@@ -4,8 +4,7 @@ use serde_json::Value;
 
 use crate::audit::{EventKind, OutcomeKind};
 use crate::clean;
-use crate::digest::Digest;
-use crate::policy::{self, Verdict};
+use crate::policy::{PolicySet, Verdict};
 use crate::request::{Act, Agent, Answer, Entry, Principal, Query, Run, Wish};
 
 /// How the answer behind a decision came about.
@@ -80,10 +79,10 @@ pub(super) fn decision(
     action: &str,
     (outcome, verdict): (OutcomeKind, &Verdict),
     answered: Answered,
-    (store, judged_us): (Digest, u64),
+    (store, judged_us): (&PolicySet, u64),
 ) -> EventKind {
     let first = queries.first();
-    let facts: Vec<Value> = queries.iter().map(policy::facts).collect();
+    let facts: Vec<Value> = queries.iter().map(|query| store.facts(query)).collect();
     EventKind::Decision {
         action: action.to_owned(),
         principal: first.map(principal).unwrap_or_default(),
@@ -96,7 +95,7 @@ pub(super) fn decision(
         answer: answered.answer,
         channel: answered.channel,
         asked: answered.asked,
-        store,
+        store: store.digest(),
         judged_us,
     }
 }

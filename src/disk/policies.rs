@@ -5,7 +5,7 @@ use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::request::Layer;
+use crate::request::{Layer, TOOL_LOCK};
 
 use super::os;
 use super::read::{safe_read, safe_read_below};
@@ -55,6 +55,8 @@ pub(crate) struct Ignored {
 pub(crate) struct PolicySources {
     /// The policy files: by layer as the folders were given, then by name.
     pub(crate) files: Vec<PolicyFile>,
+    /// The lock files of tools that policies name as actions.
+    pub(crate) locks: Vec<PolicyFile>,
     /// What is no policy file, for `doctor`.
     pub(crate) ignored: Vec<Ignored>,
 }
@@ -208,6 +210,11 @@ fn read_folder(folder: &PolicyFolder, sources: &mut PolicySources) -> Result<(),
         if file == "tests" {
             continue;
         }
+        if file == TOOL_LOCK && layer != Layer::Project {
+            let text = folder.read_file(&name).and_then(text);
+            sources.locks.push(PolicyFile { layer, file, text });
+            continue;
+        }
         match no_policy(&name) {
             Some(why) => sources.ignored.push(Ignored { layer, file, why }),
             // The name is part of each policy's identity, which is shown and recorded.
@@ -225,6 +232,9 @@ fn read_folder(folder: &PolicyFolder, sources: &mut PolicySources) -> Result<(),
 }
 
 fn no_policy(name: &Path) -> Option<&'static str> {
+    if name == Path::new(TOOL_LOCK) {
+        return Some("a project's policies bring no lock of tools");
+    }
     let bytes = name.as_os_str().as_encoded_bytes();
     if !bytes.ends_with(b".cedar") {
         return Some("its name does not end with `.cedar`");

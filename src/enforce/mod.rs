@@ -1,5 +1,6 @@
 //! One file per effect: takes a permit by value, spends it on one mechanism, records the outcome.
 
+pub(crate) mod agreed;
 pub(crate) mod arguments;
 pub(crate) mod call;
 mod code;

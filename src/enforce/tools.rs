@@ -317,7 +317,7 @@ fn question(server: &Server, compared: &Compared) -> (ReviewTools, Vec<ToolView>
 }
 
 /// The tool as its server describes it: description first, then everything else.
-fn shown(tool: &Tool) -> String {
+pub(super) fn shown(tool: &Tool) -> String {
     let raw = &tool.offered.raw;
     let description = raw.get("description").and_then(Json::as_str);
     let mut rest = raw.clone();

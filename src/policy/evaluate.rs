@@ -178,7 +178,7 @@ impl PolicySet {
     /// A query in Cedar's form, with what this set's policies may look at.
     pub(super) fn judged(&self, query: &Query<'_>) -> Result<Judged, FactError> {
         let mentioned = Mentioned::Only(self.0.index.looks());
-        facts::judged(query, mentioned, &self.0.members)
+        facts::judged(query, mentioned, self.0.terms())
     }
 
     /// The forbid that denies this action to this principal on this resource whatever the context,

@@ -15,7 +15,6 @@ use super::facts::Judged;
 use super::index::Rule;
 use super::load::Loaded;
 use super::polarity::conditions;
-use super::record;
 use super::set::{PolicyEffect, PolicyInfo, PolicySet};
 use super::source::one_line;
 use super::verdict::{PolicyOutcome, Verdict};
@@ -93,7 +92,7 @@ impl PolicySet {
             .map(|(query, (what, outcome, _))| ExplainedPart {
                 what: what.clone(),
                 outcome: *outcome,
-                facts: record::facts(query),
+                facts: self.facts(query),
                 policies: self.in_scope(query, (held, *outcome)),
             })
             .collect();

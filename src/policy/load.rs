@@ -2,11 +2,11 @@
 //! One fatal problem anywhere and there is no set.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::LazyLock;
+use std::sync::Arc;
 
 use cedar_policy::ffi::DetailedError;
 use cedar_policy::{
-    ActionConstraint, Effect, EntityUid, Policy, PolicyId, PolicySet, ValidationMode, Validator,
+    ActionConstraint, Effect, EntityUid, Policy, PolicyId, PolicySet, ValidationMode,
 };
 use cedar_policy_core::ast::PolicyID;
 use cedar_policy_core::parser::parse_policyset_to_ests_and_pset;
@@ -15,11 +15,11 @@ use serde_json::Value;
 use crate::request::Layer;
 
 use super::lint;
+use super::naming::{self, Named};
 use super::polarity;
 use super::source::{Lines, Place, PolicyProblem, PolicySource, one_line};
-use super::vocabulary::SCHEMA;
-
-static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| Validator::new(SCHEMA.clone()));
+use super::typed::Locks;
+use super::vocabulary::{SCHEMA, Vocabulary};
 
 /// One policy with what is known about it.
 #[derive(Clone, Debug)]
@@ -36,22 +36,57 @@ pub(super) struct Loaded {
     pub(super) heeds_context: bool,
 }
 
-/// Loads texts of any layer.
+/// What was loaded, all of it usable.
+#[derive(Debug)]
+pub(super) struct Checked {
+    pub(super) policies: Vec<Loaded>,
+    pub(super) warnings: Vec<PolicyProblem>,
+    /// What the policies are written in.
+    pub(super) vocabulary: Arc<Vocabulary>,
+}
+
+/// Loads texts of any layer that name no tool as an action.
 pub(super) fn load(
     sources: &[PolicySource],
 ) -> Result<(Vec<Loaded>, Vec<PolicyProblem>), Vec<PolicyProblem>> {
+    let checked = load_with(sources, &Locks::default(), &[])?;
+    Ok((checked.policies, checked.warnings))
+}
+
+/// Loads texts of any layer, which may name tools that are locked; others stand beside them.
+pub(super) fn load_with(
+    sources: &[PolicySource],
+    locks: &Locks,
+    beside: &[Arc<Loaded>],
+) -> Result<Checked, Vec<PolicyProblem>> {
     let mut loader = Loader::default();
     for source in sources {
         loader.file(source);
     }
-    loader.validate(sources);
+    let all: Vec<&Loaded> = beside
+        .iter()
+        .map(Arc::as_ref)
+        .chain(&loader.policies)
+        .collect();
+    let Named {
+        vocabulary,
+        unknown,
+        problems,
+    } = Named::by(&all, sources, locks);
+    loader.unknown = unknown;
+    loader.problems.extend(problems);
+    loader.validate(sources, &vocabulary);
     loader
         .problems
         .sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));
     if loader.problems.iter().any(|problem| problem.fatal) {
         Err(loader.problems)
     } else {
-        Ok((loader.policies, loader.problems))
+        Ok(Checked {
+            policies: loader.policies,
+            warnings: loader.problems,
+            vocabulary,
+        })
     }
 }
 
@@ -60,6 +95,8 @@ struct Loader {
     policies: Vec<Loaded>,
     problems: Vec<PolicyProblem>,
     ids: HashSet<PolicyId>,
+    /// Policies that name tools which no lock knows: nothing more can be said of them.
+    unknown: HashSet<PolicyId>,
 }
 
 impl Loader {
@@ -157,8 +194,10 @@ impl Loader {
     }
 
     /// Strict validation. A warning on a forbid is fatal: it says that the rule never fires.
-    fn validate(&mut self, sources: &[PolicySource]) {
-        let policies = self.policies.iter().map(|loaded| loaded.policy.clone());
+    fn validate(&mut self, sources: &[PolicySource], vocabulary: &Vocabulary) {
+        let known = self.policies.iter();
+        let known = known.filter(|loaded| !self.unknown.contains(loaded.policy.id()));
+        let policies = known.map(|loaded| loaded.policy.clone());
         let set = match PolicySet::from_policies(policies) {
             Ok(set) => set,
             Err(error) => {
@@ -168,7 +207,7 @@ impl Loader {
                 return self.problems.extend(problem);
             }
         };
-        let result = VALIDATOR.validate(&set, ValidationMode::Strict);
+        let result = vocabulary.validator.validate(&set, ValidationMode::Strict);
         let errors = result
             .validation_errors()
             .map(|error| (error.policy_id(), DetailedError::from(error), true));
@@ -179,7 +218,7 @@ impl Loader {
             let Some(loaded) = self.policies.iter().find(|l| l.policy.id() == id) else {
                 continue;
             };
-            let problem = invalid(sources, loaded, &details);
+            let problem = invalid(sources, loaded, (&details, vocabulary));
             let fatal = is_error || loaded.policy.effect() == Effect::Forbid;
             self.problems
                 .push(if fatal { problem } else { problem.warning() });
@@ -264,7 +303,7 @@ fn is_plain(name: &str) -> bool {
 }
 
 /// A text without its byte-order mark, which editors write and the parser refuses.
-fn without_mark(text: &str) -> &str {
+pub(super) fn without_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
@@ -277,7 +316,7 @@ fn position(policy: &Policy) -> usize {
 }
 
 /// Where a policy's text begins. Policies come in the order of the file: look on from the last one.
-fn find(text: &str, policy: &str, from: usize) -> usize {
+pub(super) fn find(text: &str, policy: &str, from: usize) -> usize {
     let rest = text.get(from..).unwrap_or_default();
     rest.find(policy).map_or(from, |offset| from + offset)
 }
@@ -301,12 +340,20 @@ fn unreadable(source: &PolicySource, error: &DetailedError) -> Vec<PolicyProblem
 const VOCABULARY: &str =
     "what there is, and what each action applies to, says `creance policy schema`";
 
+/// The text that a policy stands in.
+pub(super) fn text_of<'a>(sources: &'a [PolicySource], loaded: &Loaded) -> &'a str {
+    let mut files = sources.iter();
+    let file = files.find(|source| source.layer == loaded.layer && source.file == loaded.file);
+    file.map_or("", |source| without_mark(&source.text))
+}
+
 /// A finding of the validator as a fatal problem.
-fn invalid(sources: &[PolicySource], loaded: &Loaded, details: &DetailedError) -> PolicyProblem {
-    let text = sources
-        .iter()
-        .find(|source| source.layer == loaded.layer && source.file == loaded.file)
-        .map_or("", |source| without_mark(&source.text));
+fn invalid(
+    sources: &[PolicySource],
+    loaded: &Loaded,
+    (details, vocabulary): (&DetailedError, &Vocabulary),
+) -> PolicyProblem {
+    let text = text_of(sources, loaded);
     let place = match details.source_locations.first() {
         Some(label) => Lines::of(text).place(label.loc.start),
         None => Place {
@@ -326,7 +373,10 @@ fn invalid(sources: &[PolicySource], loaded: &Loaded, details: &DetailedError) -
         line: place.line,
         column: place.column,
         message,
-        hint: one_line(details.help.as_deref().unwrap_or(VOCABULARY)),
+        hint: match naming::hint(loaded, vocabulary) {
+            Some(hint) => one_line(&[details.help.as_deref().unwrap_or_default(), &hint].join(" ")),
+            None => one_line(details.help.as_deref().unwrap_or(VOCABULARY)),
+        },
         policy: id,
     }
 }

@@ -2,13 +2,37 @@
 
 use serde_json::{Value, json};
 
+use crate::digest::Digest;
 use crate::grant::{Confinement, Guarantee};
 use crate::request::{
     Act, CallTool, Confinee, ConnectHost, GetPrompt, Query, ReadResource, ReviewTools, RunCommand,
-    StartServer, Wish,
+    StartServer, ToolFacts, Wish,
 };
 
 use super::facts::{action_name, named_resource, principal_name};
+use super::set::PolicySet;
+
+impl PolicySet {
+    /// The facts of a query as this store judges it: with the action of the tool, where policies name
+    /// it as one.
+    pub(crate) fn facts(&self, query: &Query<'_>) -> Value {
+        let mut facts = facts(query);
+        let own = match query.act {
+            Act::CallTool(call) => self.0.vocabulary.typed_tool(&call.tool),
+            _ => None,
+        };
+        if let (Some((name, _)), Some(members)) = (own, facts.as_object_mut()) {
+            members.insert("typed_action".to_owned(), json!(name));
+        }
+        facts
+    }
+
+    /// The digest that a tool was locked with, where policies name it as an action.
+    pub(crate) fn locked(&self, tool: &ToolFacts) -> Option<Digest> {
+        let (_, typed) = self.0.vocabulary.typed_tool(tool)?;
+        Some(typed.tool.digest)
+    }
+}
 
 /// The facts of a query. Arguments of calls stand in it as they are: mask secrets before keeping it.
 /// Values of environment variables do not.

@@ -124,7 +124,9 @@ impl PolicySet {
         if is_masked(&rest) {
             return Err("its facts hold masked secrets".to_owned());
         }
+        let mut masked_arguments = false;
         for (member, looks, _) in masked {
+            masked_arguments |= member == "arguments";
             let policies = self.list();
             let mut policies = policies.iter();
             if let Some(policy) = policies.find(|policy| names_any(&policy.text, looks)) {
@@ -134,7 +136,14 @@ impl PolicySet {
                 ));
             }
         }
-        Recorded::read(part, all)
+        let read = Recorded::read(part, all)?;
+        // Masked arguments may not fit where those that were sent did.
+        match &read.act {
+            Acted::Call(call) if masked_arguments && self.locked(&call.tool).is_some() => {
+                Err("its `arguments` hold masked secrets, and its tool has an action of its own, which they have to fit".to_owned())
+            }
+            _ => Ok(read),
+        }
     }
 }
 
@@ -146,7 +155,7 @@ fn names_any(text: &str, attributes: &[&str]) -> bool {
 }
 
 /// How policies look at arguments of calls.
-const ARGUMENTS: &[&str] = &["args", "args_json", "arg_names", "numbers"];
+const ARGUMENTS: &[&str] = &["args", "args_json", "arg_names", "numbers", "input"];
 /// How policies look at what is started.
 const COMMAND_LINE: &[&str] = &["command_line", "args", "cwd"];
 

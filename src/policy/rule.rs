@@ -57,11 +57,17 @@ pub(crate) fn rule(entry: &Entry) -> Result<(String, String), NoRule> {
     let resource = scope(entry)?;
     let id = format!("answer-{}", entry.id());
     let text = format!(
-        "@id(\"{id}\")\n@reason({})\npermit (\n  principal == {},\n  action == Action::\"{}\",\n  \
+        "@id(\"{id}\")\n@reason({})\npermit (\n  principal == {},\n  action {} Action::\"{}\",\n  \
          resource {resource}\n)\nwhen {{\n  resource.server.pin == Pin::\"matched\" &&\n  \
          resource.server.tools_pin == Pin::\"matched\"\n}};\n",
         quoted(&format!("Agreed to for good: {}.", entry.scope)),
         uid(&TYPES.agent, &entry.principal),
+        // Calls of tools with actions of their own are in the general one.
+        if entry.action == CallTool::NAME {
+            "in"
+        } else {
+            "=="
+        },
         entry.action,
     );
     Ok((id, text))

@@ -11,10 +11,11 @@ use crate::digest::{Digest, DigestBuilder};
 use crate::request::{Because, Layer, Role};
 
 use super::index::Index;
-use super::load::{Loaded, load};
+use super::load::{Checked, Loaded, load, load_with};
 use super::members::{Members, is_set};
 use super::source::{PolicyProblem, PolicySource, one_line};
-use super::vocabulary::{JSON, SCHEMA};
+use super::typed::Locks;
+use super::vocabulary::{JSON, Vocabulary};
 
 const GUARD_RAILS: &str = include_str!("../../policies/builtin/guardrails.cedar");
 const DEFAULTS: &str = include_str!("../../policies/builtin/defaults.cedar");
@@ -59,7 +60,16 @@ pub(super) struct Store {
     order: Vec<PolicyId>,
     pub(super) index: Index,
     pub(super) members: Members,
+    pub(super) vocabulary: Arc<Vocabulary>,
+    pub(super) locks: Locks,
     digest: Digest,
+}
+
+impl Store {
+    /// What puts a query into Cedar's form, beside the policies.
+    pub(super) fn terms(&self) -> (&Members, &Arc<Vocabulary>) {
+        (&self.members, &self.vocabulary)
+    }
 }
 
 /// The tests that come with the built-in policies.
@@ -91,6 +101,8 @@ pub struct StoreParts {
     pub members: Vec<PolicySource>,
     /// Guard rails that the organisation's bundle switches off, by id.
     pub switched_off: Vec<String>,
+    /// Lock files of the tools that policies name as actions: the organisation's and the user's.
+    pub locks: Vec<PolicySource>,
 }
 
 impl StoreParts {
@@ -213,14 +225,21 @@ impl PolicySet {
             return Err(refused);
         }
         let members = Members::read(&parts.members)?;
-        let (loaded, mut problems) = load(&parts.sources)?;
-        problems.extend(empty_sets(&loaded, &members));
+        let (locks, mut problems) = Locks::read(&parts.locks)?;
         let store = &BUILTIN.0;
         let base = store.order.iter().filter_map(|id| store.policies.get(id));
-        let base = base.filter(|one| !parts.switches_off(one));
+        let base = base.filter(|one| !parts.switches_off(one)).cloned();
+        let base: Vec<Arc<Loaded>> = base.collect();
+        let Checked {
+            policies: loaded,
+            warnings,
+            vocabulary,
+        } = load_with(&parts.sources, &locks, &base)?;
+        problems.extend(warnings);
+        problems.extend(empty_sets(&loaded, &members));
         let loaded = loaded.into_iter().map(Arc::new);
-        let policies: Vec<Arc<Loaded>> = base.cloned().chain(loaded).collect();
-        match Self::new(policies, members) {
+        let policies: Vec<Arc<Loaded>> = base.into_iter().chain(loaded).collect();
+        match Self::with(policies, members, (vocabulary, locks)) {
             Ok(set) => Ok((set, problems)),
             Err(message) => Err(parts
                 .sources
@@ -231,7 +250,16 @@ impl PolicySet {
         }
     }
 
+    /// A store without tools that policies name as actions.
     pub(super) fn new(policies: Vec<Arc<Loaded>>, members: Members) -> Result<Self, String> {
+        Self::with(policies, members, (Vocabulary::base(), Locks::default()))
+    }
+
+    pub(super) fn with(
+        policies: Vec<Arc<Loaded>>,
+        members: Members,
+        (vocabulary, locks): (Arc<Vocabulary>, Locks),
+    ) -> Result<Self, String> {
         let order: Vec<PolicyId> = policies.iter().map(|l| l.policy.id().clone()).collect();
         let mut by_id = HashMap::with_capacity(order.len());
         for (id, loaded) in order.iter().zip(&policies) {
@@ -239,14 +267,16 @@ impl PolicySet {
                 return Err(format!("two policies have the id {id}"));
             }
         }
-        let mut index = Index::new(&policies, &SCHEMA)?;
+        let mut index = Index::new(&policies, &vocabulary.schema)?;
         index.look_at(members.folders());
         Ok(Self(Arc::new(Store {
-            digest: digest(&policies, &members),
+            digest: digest(&policies, &members, &vocabulary),
             index,
             policies: by_id,
             order,
             members,
+            vocabulary,
+            locks,
         })))
     }
 
@@ -265,7 +295,7 @@ impl PolicySet {
 }
 
 /// Order of files does not matter, names and texts do.
-fn digest(policies: &[Arc<Loaded>], members: &Members) -> Digest {
+fn digest(policies: &[Arc<Loaded>], members: &Members, vocabulary: &Vocabulary) -> Digest {
     let mut parts: Vec<(String, String)> = policies
         .iter()
         .map(|loaded| (loaded.policy.id().to_string(), loaded.policy.to_string()))
@@ -279,6 +309,12 @@ fn digest(policies: &[Arc<Loaded>], members: &Members) -> Digest {
     // A text without `in` between two names is no policy: the parts cannot be taken for each other.
     for line in members.lines() {
         builder.field(line);
+    }
+    // No line of a membership and no policy begins so.
+    for (name, typed) in vocabulary.typed() {
+        builder.field("typed tool").field(name);
+        builder.field(typed.tool.digest.as_bytes());
+        builder.field(serde_json::to_string(&typed.tool.input).unwrap_or_default());
     }
     builder.finish()
 }

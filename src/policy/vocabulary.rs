@@ -1,9 +1,20 @@
-//! The schema and the names of its types, parsed once.
+//! The schema and the names of its types, parsed once; and the schema of a store whose policies name
+//! tools as actions.
 
-use std::sync::LazyLock;
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+use std::sync::{Arc, LazyLock, RwLock};
 
-use cedar_policy::{EntityTypeName, EntityUid, Schema};
+use cedar_policy::{EntityTypeName, EntityUid, Schema, Validator};
 use cedar_policy_core::ast::{Eid, EntityType, EntityUID};
+use cedar_policy_core::entities::{Entities, NoEntitiesSchema, Schema as _, TCComputation};
+use cedar_policy_core::extensions::Extensions;
+use cedar_policy_core::validator::CoreSchema;
+use serde_json::{Value, json};
+
+use crate::request::{Action, CallTool, ToolFacts};
+
+use super::typed::{LockedTool, record_json};
 
 /// The schema as people read and write it.
 pub(super) const TEXT: &str = include_str!("../../schemas/creance.cedarschema");
@@ -75,4 +86,105 @@ types! {
 /// An entity's name.
 pub(super) fn uid(kind: &EntityType, id: &str) -> EntityUID {
     EntityUID::from_components(kind.clone(), Eid::new(id), None)
+}
+
+/// What a store's policies are written in: the schema, with the actions of the tools that they name.
+pub(super) struct Vocabulary {
+    pub(super) schema: Schema,
+    pub(super) validator: Validator,
+    /// The actions with their groups.
+    pub(super) actions: Entities,
+    typed: BTreeMap<String, TypedTool>,
+    /// Shapes of requests that fit this schema.
+    pub(super) fitting: RwLock<HashSet<Vec<u8>>>,
+}
+
+/// A tool with an action of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct TypedTool {
+    pub(super) tool: LockedTool,
+    /// Its lock file.
+    pub(super) lock: String,
+    /// The first policy that names it, `file:line`.
+    pub(super) named: String,
+}
+
+#[expect(
+    clippy::expect_used,
+    reason = "a constant of this crate, held by the tests"
+)]
+static BASE: LazyLock<Arc<Vocabulary>> = LazyLock::new(|| {
+    let base = Vocabulary::of(SCHEMA.clone(), BTreeMap::new());
+    Arc::new(base.expect("each action stands in the schema once"))
+});
+
+impl Vocabulary {
+    /// The schema as it is, for policies that name no tool as an action.
+    pub(super) fn base() -> Arc<Self> {
+        Arc::clone(&BASE)
+    }
+
+    /// The schema with the actions of these tools, by their source-qualified names.
+    pub(super) fn with(tools: BTreeMap<String, TypedTool>) -> Result<Arc<Self>, String> {
+        if tools.is_empty() {
+            return Ok(Self::base());
+        }
+        let mut schema: Value = serde_json::from_str(JSON).map_err(|error| error.to_string())?;
+        let actions = schema
+            .pointer_mut("//actions")
+            .and_then(Value::as_object_mut);
+        let actions = actions.ok_or("the schema has no actions")?;
+        let general = actions.get(CallTool::NAME).cloned().unwrap_or_default();
+        for (name, typed) in &tools {
+            let mut action = general.clone();
+            let of = action.pointer_mut("/appliesTo/context/attributes");
+            let of = of.and_then(Value::as_object_mut);
+            let of = of.ok_or("the general action has no context")?;
+            of.insert("input".to_owned(), record_json(&typed.tool.input));
+            if let Some(members) = action.as_object_mut() {
+                members.insert("memberOf".to_owned(), json!([{ "id": CallTool::NAME }]));
+            }
+            actions.insert(name.clone(), action);
+        }
+        let schema = Schema::from_json_value(schema).map_err(|error| error.to_string())?;
+        Self::of(schema, tools).map(Arc::new)
+    }
+
+    fn of(schema: Schema, typed: BTreeMap<String, TypedTool>) -> Result<Self, String> {
+        let actions = CoreSchema::new(schema.as_ref()).action_entities();
+        let none = None::<&NoEntitiesSchema>;
+        let complete = TCComputation::AssumeAlreadyComputed;
+        let all = Extensions::all_available();
+        let stored = Entities::new().add_entities(actions, none, complete, all);
+        Ok(Self {
+            validator: Validator::new(schema.clone()),
+            actions: stored.map_err(|error| error.to_string())?,
+            schema,
+            typed,
+            fitting: RwLock::default(),
+        })
+    }
+
+    /// The tools with an action of their own.
+    pub(super) fn typed(&self) -> &BTreeMap<String, TypedTool> {
+        &self.typed
+    }
+
+    /// The tool that is called, if it has an action of its own.
+    pub(super) fn typed_tool(&self, tool: &ToolFacts) -> Option<(&str, &TypedTool)> {
+        if self.typed.is_empty() {
+            return None;
+        }
+        let name = format!("{}/{}", tool.server.id, tool.name);
+        let found = self.typed.get_key_value(&name);
+        found.map(|(name, typed)| (name.as_str(), typed))
+    }
+}
+
+impl fmt::Debug for Vocabulary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Vocabulary")
+            .field("typed", &self.typed)
+            .finish_non_exhaustive()
+    }
 }

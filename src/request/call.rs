@@ -12,6 +12,9 @@ use super::act::{Act, Action, Holding, Key, Query, Run};
 use super::path::PathFacts;
 use super::principal::{Agent, Principal, ServerFacts};
 
+/// The file beside policies that knows the tools which they name as actions.
+pub(crate) const TOOL_LOCK: &str = "tools.lock.json";
+
 /// What a server says about its own tool. Never believed, only shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolClaims {

@@ -18,6 +18,7 @@ pub use act::{Act, Action, Holding, Key, Query, Run, Trigger};
 pub use answer::Answer;
 pub use ask::{Approver, Asked, Channel, DenyAll, Detail, Question, Reply};
 pub use because::{Because, Layer, Role};
+pub(crate) use call::TOOL_LOCK;
 pub use call::{ArgPath, CallTool, GetPrompt, ReadResource, ToolClaims, ToolFacts};
 pub use connect::{Confinee, ConnectHost};
 pub use host_rule::{HostRule, HostRuleError};

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::audit::EventKind;
 use crate::clean;
 use crate::disk;
-use crate::policy::{self, PolicySet, PolicySource};
+use crate::policy::{self, PolicySet, PolicySource, StoreParts};
 use crate::request::{DenyAll, Entry, Layer, Trigger};
 
 use super::error::{Error, ErrorKind};
@@ -77,7 +77,7 @@ impl Workspace {
         let head = "// Answers that became policies: `creance answers rule`.\n";
         let before = if before.is_empty() { head } else { &before };
         let text = format!("{}\n\n{rule}", before.trim_end());
-        checked(&file, &text)?;
+        self.checked(&file, &text)?;
         let folder = std::fs::create_dir_all(self.folders.policies());
         folder.map_err(|cause| unusable(&file, cause))?;
         disk::write_atomic(&file, text.as_bytes()).map_err(|cause| unusable(&file, cause))?;
@@ -125,18 +125,25 @@ fn unusable(file: &Path, cause: io::Error) -> Error {
     Error::caused(ErrorKind::Io, message, cause)
 }
 
-/// A file that would not load would take the whole store with it.
-fn checked(file: &Path, text: &str) -> Result<(), Error> {
-    let source = PolicySource {
-        layer: Layer::User,
-        file: file.display().to_string(),
-        text: text.to_owned(),
-    };
-    match PolicySet::parse(&[source]) {
-        Ok(_) => Ok(()),
-        Err(problems) => {
-            let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            Err(Error::new(ErrorKind::Policy, lines.join("\n")))
+impl Workspace {
+    /// A file that would not load would take the whole store with it.
+    fn checked(&self, file: &Path, text: &str) -> Result<(), Error> {
+        let source = PolicySource {
+            layer: Layer::User,
+            file: file.display().to_string(),
+            text: text.to_owned(),
+        };
+        let parts = StoreParts {
+            sources: vec![source],
+            locks: self.policies.parts.locks.clone(),
+            ..StoreParts::default()
+        };
+        match PolicySet::build(&parts) {
+            Ok(_) => Ok(()),
+            Err(problems) => {
+                let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+                Err(Error::new(ErrorKind::Policy, lines.join("\n")))
+            }
         }
     }
 }

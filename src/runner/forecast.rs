@@ -86,6 +86,8 @@ impl Workspace {
         let layers = candidate.layers();
         let mut parts = self.policies.parts.clone();
         parts.sources.retain(|file| !layers.contains(&file.layer));
+        parts.locks.retain(|file| !layers.contains(&file.layer));
+        parts.locks.extend(candidate.parts.locks.iter().cloned());
         if layers.contains(&Layer::Org) {
             parts.members.clear();
             parts.switched_off.clear();
@@ -268,12 +270,16 @@ impl Workspace {
         } else {
             Pin::Unpinned
         };
-        let tool = ToolFacts {
+        let mut tool = ToolFacts {
             server: facts,
             name: tool.to_owned(),
             digest: digest.unwrap_or_else(|| Digest::of(tool)),
             claims: ToolClaims::default(),
         };
+        if let (None, Some(locked)) = (digest, line.point.store().locked(&tool)) {
+            tool.digest = locked;
+            notes.push("it counts as the tool that was locked for the policies".to_owned());
+        }
         let bases = arguments::bases(&start.launch);
         let action = call::describe(line, (tool, true), arguments.clone(), &bases);
         Ok((action, notes))

@@ -25,6 +25,7 @@ mod spec;
 #[cfg(unix)]
 #[cfg(test)]
 mod tests;
+mod typed_tools;
 mod workspace;
 
 pub use effect::Effect;
@@ -40,4 +41,5 @@ pub use runner::Runner;
 pub use server::{RunningServer, ToolReply, ToolSummary};
 pub use session::Session;
 pub use spec::{CommandExit, CommandSpec, ServerSpec};
+pub use typed_tools::{Relocked, TypedTool};
 pub use workspace::{Workspace, WorkspaceOptions};

@@ -143,6 +143,13 @@ impl Policies {
                 Err(why) => reading.unreadable(file.layer, &file.file, &why),
             }
         }
+        for lock in found.locks {
+            let (layer, file) = (lock.layer, lock.file);
+            match lock.text {
+                Ok(text) => reading.parts.locks.push(PolicySource { layer, file, text }),
+                Err(why) => reading.unreadable(layer, &file, &why),
+            }
+        }
         reading.finish()
     }
 
@@ -207,6 +214,7 @@ impl Policies {
 fn join(parts: &mut StoreParts, bundle: &StoreParts) {
     parts.sources.extend(bundle.sources.iter().cloned());
     parts.members.extend(bundle.members.iter().cloned());
+    parts.locks.extend(bundle.locks.iter().cloned());
     parts
         .switched_off
         .extend(bundle.switched_off.iter().cloned());
@@ -316,6 +324,9 @@ impl Reading {
             Err(problems) => {
                 let project = |problem: &PolicyProblem| problem.layer == Layer::Project;
                 let others = problems.iter().any(|p| p.fatal && !project(p));
+                if let Some(store) = others.then(|| self.without_project()).flatten() {
+                    return Some(store);
+                }
                 self.say_all(&problems);
                 if others {
                     return None;
@@ -334,8 +345,27 @@ impl Reading {
         }
     }
 
+    /// The store without the project's policies, where that is whole and they alone are at fault: other
+    /// policies cannot stand beside a tool's own action that a project names.
+    fn without_project(&mut self) -> Option<PolicySet> {
+        let of_project = |file: &PolicySource| file.layer == Layer::Project;
+        if !self.parts.sources.iter().any(of_project) {
+            return None;
+        }
+        let mut parts = self.parts.clone();
+        parts.sources.retain(|file| !of_project(file));
+        let (store, warnings) = PolicySet::build(&parts).ok()?;
+        self.warn(
+            "the project's policies are left out: with them, other policies could not be used",
+        );
+        self.say_all(&warnings);
+        self.parts = parts;
+        Some(store)
+    }
+
     fn place(&self, problem: &PolicyProblem) -> NoticePlace {
-        let files = self.parts.sources.iter().chain(&self.parts.members);
+        let (sources, members) = (&self.parts.sources, &self.parts.members);
+        let files = sources.iter().chain(members).chain(&self.parts.locks);
         let mut files = files.filter(|f| f.layer == problem.layer && f.file == problem.file);
         let line = problem.line.checked_sub(1);
         let source = files

@@ -7,7 +7,7 @@ use crate::disk::{self, TextFile};
 use crate::policy::{
     Bundle, BundleFiles, Manifest, PolicySet, PolicySource, PolicyTest, StoreParts, builtin_tests,
 };
-use crate::request::Layer;
+use crate::request::{Layer, TOOL_LOCK};
 
 use super::error::{Error, ErrorKind};
 use super::policies::Policies;
@@ -57,6 +57,8 @@ impl PolicyFiles {
                 return Self::packed(&file).map_err(wrong);
             }
             files.parts.sources.push(source(Layer::User, file));
+            let beside = path.parent().unwrap_or(Path::new("."));
+            files.lock(beside, Layer::User).map_err(wrong)?;
             return Ok(files);
         }
         if !path.is_dir() {
@@ -116,7 +118,18 @@ impl PolicyFiles {
                 .members
                 .push(source(layer, disk::text_of(&entities)?));
         }
+        self.lock(folder, layer)?;
         self.read_tests(folder)
+    }
+
+    /// The lock of the tools that the policies of a folder name as actions.
+    fn lock(&mut self, folder: &Path, layer: Layer) -> Result<(), String> {
+        let file = folder.join(TOOL_LOCK);
+        if file.is_file() {
+            let file = disk::text_of(&file)?;
+            self.parts.locks.push(source(layer, file));
+        }
+        Ok(())
     }
 
     fn read_tests(&mut self, folder: &Path) -> Result<(), String> {

@@ -131,7 +131,7 @@ fn digests(files: &BTreeMap<String, String>) -> Result<BTreeMap<String, Digest>,
         }
         if !is_member(name) {
             return Err(wrong(format!(
-                "`{name}` does not belong into a bundle, which holds `NAME.cedar`, `entities.json` and `tests/NAME.json`: move it elsewhere"
+                "`{name}` does not belong into a bundle, which holds `NAME.cedar`, `entities.json`, `tools.lock.json` and `tests/NAME.json`: move it elsewhere"
             )));
         }
         digests.insert(name.clone(), Digest::of(text));

@@ -15,19 +15,19 @@ const POLICY: &str = r#"// The demonstration's own rules; they stand in ~/.confi
 
 @id("add-notes")
 @reason("Adding a note is harmless.")
-permit (principal, action == Action::"tool.call", resource == Tool::"user/demo/note_add");
+permit (principal, action in Action::"tool.call", resource == Tool::"user/demo/note_add");
 
 @id("let-it-try")
 @reason("The demonstration wants to see what the sandbox stops.")
-permit (principal, action == Action::"tool.call", resource == Tool::"user/demo/attempt");
+permit (principal, action in Action::"tool.call", resource == Tool::"user/demo/attempt");
 
 @id("let-it-turn")
 @reason("The demonstration wants to see a changed tool held back.")
-permit (principal, action == Action::"tool.call", resource == Tool::"user/demo/turn");
+permit (principal, action in Action::"tool.call", resource == Tool::"user/demo/turn");
 
 @id("never-delete")
 @reason("Notes are never deleted by an agent.")
-forbid (principal, action == Action::"tool.call", resource == Tool::"user/demo/note_delete");
+forbid (principal, action in Action::"tool.call", resource == Tool::"user/demo/note_delete");
 "#;
 
 /// The folders and the listener.

@@ -10,6 +10,7 @@ use super::diff::DiffArgs;
 use super::explain::ExplainArgs;
 use super::fmt::FmtArgs;
 use super::init::InitArgs;
+use super::schema::SchemaArgs;
 use super::test::TestArgs;
 use super::{bundle, check, diff, explain, fmt, init, list, schema, test};
 use crate::cli::exit::Outcome;
@@ -61,11 +62,14 @@ pub(crate) enum PolicyCommand {
     )]
     Fmt(FmtArgs),
     /// Print the vocabulary that policies are written in
-    #[command(after_help = "Example: creance policy schema > creance.cedarschema")]
-    Schema {
-        #[command(flatten)]
-        form: Form,
-    },
+    #[command(
+        after_help = "Examples:\n  creance policy schema > creance.cedarschema\n  creance policy schema \
+                            --server user/fs            what its tools look like as actions\n  creance \
+                            policy schema --server user/fs --write    lock those that your policies name\n  \
+                            creance policy schema --server org/git --write --policies acme/\nExit code \
+                            1 when the policies cannot be used with the lock that was written."
+    )]
+    Schema(SchemaArgs),
     /// Start with a set of policies and their tests
     #[command(
         after_help = "Examples:\n  creance policy init everyday             into your policy folder\n  \
@@ -107,7 +111,7 @@ pub(crate) fn run(command: PolicyCommand) -> Outcome {
             list::run(depth, form)
         }
         PolicyCommand::Fmt(args) => fmt::run(&args),
-        PolicyCommand::Schema { form } => schema::run(form),
+        PolicyCommand::Schema(args) => schema::run(&args),
         PolicyCommand::Init(args) => init::run(&args),
         PolicyCommand::Bundle(args) => bundle::bundle(&args),
         PolicyCommand::Key(args) => bundle::key(&args),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::protocol::json;
+use crate::request::TOOL_LOCK;
 
 /// A bundle's files, not yet believed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -73,6 +74,8 @@ pub(crate) fn is_member(name: &str) -> bool {
     };
     match name.strip_prefix("tests/") {
         Some(test) => plain(test) && test.ends_with(".json"),
-        None => plain(name) && (name == "entities.json" || name.ends_with(".cedar")),
+        None => {
+            plain(name) && (matches!(name, "entities.json" | TOOL_LOCK) || name.ends_with(".cedar"))
+        }
     }
 }

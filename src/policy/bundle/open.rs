@@ -7,7 +7,7 @@ use minisign_verify::{PublicKey, Signature};
 
 use crate::digest::Digest;
 use crate::policy::{PolicySource, StoreParts};
-use crate::request::Layer;
+use crate::request::{Layer, TOOL_LOCK};
 
 use super::files::BundleFiles;
 use super::manifest::Manifest;
@@ -141,6 +141,7 @@ impl Bundle {
             };
             match name.as_str() {
                 "entities.json" => parts.members.push(source),
+                TOOL_LOCK => parts.locks.push(source),
                 _ if name.starts_with("tests/") => tests.push(source),
                 _ => parts.sources.push(source),
             }

@@ -1,19 +1,19 @@
 //! Collects the entities of one request, each once, and short forms of Cedar's values.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use cedar_policy_core::ast::{
     Entity, EntityType, EntityUID, Expr, ExprKind, Literal, PartialValue, Var,
 };
 use cedar_policy_core::entities::{
-    Dereference, Entities as Store, NoEntitiesSchema, Schema as _, TCComputation,
+    Dereference, Entities as Store, NoEntitiesSchema, TCComputation,
 };
 use cedar_policy_core::extensions::Extensions;
-use cedar_policy_core::validator::CoreSchema;
 
 use crate::policy::members::Members;
-use crate::policy::vocabulary::{SCHEMA, TYPES, uid};
+use crate::policy::vocabulary::{TYPES, uid};
 
 use super::shape;
 
@@ -22,11 +22,16 @@ pub(super) type Value = cedar_policy_core::ast::Value;
 /// A fact could not be put into Cedar's form. Cedar's own words would repeat the facts, and with them
 /// secrets that stand in arguments.
 #[derive(Debug)]
-pub(crate) struct FactError(&'static str);
+pub(crate) struct FactError(Cow<'static, str>);
 
 impl std::fmt::Display for FactError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "the {} of this request do not fit the schema", self.0)
+        match &self.0 {
+            Cow::Borrowed(part) => {
+                write!(f, "the {part} of this request do not fit the schema")
+            }
+            Cow::Owned(why) => f.write_str(why),
+        }
     }
 }
 
@@ -35,24 +40,19 @@ impl std::error::Error for FactError {}
 impl FactError {
     /// What does not fit.
     pub(super) fn of(what: &'static str) -> Self {
-        Self(what)
+        Self(Cow::Borrowed(what))
+    }
+
+    /// The whole reason in words, without any fact that may be a secret.
+    pub(super) fn said(why: String) -> Self {
+        Self(Cow::Owned(why))
     }
 }
 
 /// Turns any failure of Cedar into an error that says at what it happened.
 pub(super) fn unfit<E>(what: &'static str) -> impl FnOnce(E) -> FactError {
-    move |_| FactError(what)
+    move |_| FactError::of(what)
 }
-
-/// The actions of the schema with their groups.
-#[expect(
-    clippy::expect_used,
-    reason = "a constant of this crate, held by the tests"
-)]
-static ACTIONS: LazyLock<Store> = LazyLock::new(|| {
-    let actions = CoreSchema::new(SCHEMA.as_ref()).action_entities();
-    stored(Store::new(), actions).expect("each action stands in the schema once")
-});
 
 /// Entities put into a store, with the ancestors that they name and no others. Cedar could add the
 /// ancestors of ancestors, but a path is in its own place alone: `.git/config` is in `project-vcs`,
@@ -171,16 +171,16 @@ impl<'a> Entities<'a> {
     }
 
     /// The store with this action, each entity checked against the schema.
-    pub(super) fn finish(self, action: &EntityUID) -> Result<Store, FactError> {
+    pub(super) fn finish(self, action: &EntityUID, actions: &Store) -> Result<Store, FactError> {
         for entity in self.entities.values() {
             shape::check_entity(entity).map_err(unfit("entities"))?;
         }
         let entities = self.entities.into_values();
-        match (self.mentioned.actions(), ACTIONS.entity(action)) {
+        match (self.mentioned.actions(), actions.entity(action)) {
             (false, Dereference::Data(action)) => {
                 stored(Store::new(), entities.chain([Arc::new(action.clone())]))
             }
-            _ => stored(ACTIONS.clone(), entities),
+            _ => stored(actions.clone(), entities),
         }
     }
 }

@@ -9,6 +9,7 @@ mod question;
 mod scene;
 mod shape;
 mod start;
+mod typed;
 mod who;
 
 pub(super) use build::{FactError, Looks, Mentioned};

@@ -8,7 +8,7 @@ use cedar_policy_core::entities::Entities as Store;
 
 use crate::policy::members::Members;
 use crate::policy::polarity::FLAGS;
-use crate::policy::vocabulary::{TYPES, uid};
+use crate::policy::vocabulary::{TYPES, Vocabulary, uid};
 use crate::request::{
     Act, Action, Answer, CallTool, ConnectHost, GetPrompt, NetworkWish, Principal, Query,
     ReadResource, ReviewTools, RunCommand, ServerFacts, StartServer, ToolFacts, Wish,
@@ -18,7 +18,7 @@ use super::args::Flat;
 use super::build::{
     Entities, FactError, Mentioned, Value, literal, number, reference, text, texts, unfit,
 };
-use super::{host, path, shape, start, who};
+use super::{host, path, shape, start, typed, who};
 
 /// In which of the schema's environments a query stands: the types of principal and resource, and
 /// the action.
@@ -37,6 +37,7 @@ pub(crate) struct Judged {
     principal: EntityUID,
     /// Without the flags of answers.
     context: Context,
+    vocabulary: Arc<Vocabulary>,
 }
 
 impl Judged {
@@ -44,7 +45,7 @@ impl Judged {
     pub(super) fn new(
         (principal, action, resource): (EntityUID, EntityUID, EntityUID),
         fields: impl Iterator<Item = (impl AsRef<str>, Value)>,
-        entities: Entities<'_>,
+        (entities, vocabulary): (Entities<'_>, &Arc<Vocabulary>),
     ) -> Result<Self, FactError> {
         let env = Env {
             principal: principal.entity_type().clone(),
@@ -52,7 +53,8 @@ impl Judged {
             resource: resource.entity_type().clone(),
         };
         Ok(Self {
-            entities: entities.finish(&env.action)?,
+            entities: entities.finish(&env.action, &vocabulary.actions)?,
+            vocabulary: Arc::clone(vocabulary),
             env,
             resource,
             principal,
@@ -67,7 +69,7 @@ impl Judged {
     /// The request as it stands with a given answer, checked against the schema.
     pub(crate) fn request(&self, answer: Answer) -> Result<Request, FactError> {
         let request = self.again(answer)?;
-        shape::check_request(&request).map_err(unfit("circumstances"))?;
+        shape::check_request(&request, &self.vocabulary).map_err(unfit("circumstances"))?;
         Ok(request)
     }
 
@@ -92,11 +94,11 @@ impl Judged {
 
 pub(super) type Fields = Vec<(&'static str, Value)>;
 
-/// Puts a query into Cedar's form.
+/// Puts a query into Cedar's form, for policies in this vocabulary.
 pub(crate) fn judged(
     query: &Query<'_>,
     mentioned: Mentioned<'_>,
-    members: &Members,
+    (members, vocabulary): (&Members, &Arc<Vocabulary>),
 ) -> Result<Judged, FactError> {
     let mut entities = Entities::new((mentioned, members), named_paths(&query.act));
     let principal = match query.principal {
@@ -105,8 +107,15 @@ pub(crate) fn judged(
     };
     let (resource, mut fields) = resource(&mut entities, &query.act);
     fields.push(("run", who::run(&mut entities, query.run)?));
-    let action = uid(&TYPES.action, action_name(&query.act));
-    Judged::new((principal, action, resource), fields.into_iter(), entities)
+    let mut name = action_name(&query.act);
+    if let Act::CallTool(call) = query.act
+        && let Some((own, input)) = typed::input(vocabulary, &call.tool, &call.arguments)?
+    {
+        name = own;
+        fields.push(("input", input));
+    }
+    let parts = (principal, uid(&TYPES.action, name), resource);
+    Judged::new(parts, fields.into_iter(), (entities, vocabulary))
 }
 
 /// The paths that are entities of the request themselves.

@@ -14,7 +14,7 @@ use cedar_policy_core::ast::{
 use cedar_policy_core::extensions::Extensions;
 use cedar_policy_core::validator::ValidatorEntityTypeKind;
 
-use crate::policy::vocabulary::SCHEMA;
+use crate::policy::vocabulary::{SCHEMA, Vocabulary};
 
 /// Does not fit the schema.
 #[derive(Debug)]
@@ -23,19 +23,23 @@ pub(super) struct Misfit;
 /// More shapes than any honest use has; what comes later is checked each time.
 const SHAPES_MAX: usize = 4_096;
 
-static FITTING: LazyLock<RwLock<HashSet<Vec<u8>>>> = LazyLock::new(RwLock::default);
+/// Shapes that fit.
+type Fitting = RwLock<HashSet<Vec<u8>>>;
+
+/// Shapes of entities: their types are the same in each vocabulary.
+static FITTING: LazyLock<Fitting> = LazyLock::new(RwLock::default);
 
 /// Checks an entity with its ancestors.
 pub(super) fn check_entity(entity: &Entity) -> Result<(), Misfit> {
-    once(Shape::of_entity(entity), || {
+    once(&FITTING, Shape::of_entity(entity), || {
         let entity = Public::from(entity.clone());
         Entities::from_entities([entity], Some(&SCHEMA)).is_ok()
     })
 }
 
-/// Checks a request.
-pub(super) fn check_request(request: &Request) -> Result<(), Misfit> {
-    once(Shape::of_request(request), || {
+/// Checks a request against the schema of a store.
+pub(super) fn check_request(request: &Request, vocabulary: &Vocabulary) -> Result<(), Misfit> {
+    once(&vocabulary.fitting, Shape::of_request(request), || {
         let part = |entry: &EntityUIDEntry| Some((entry.uid()?.clone(), None));
         let (Some(principal), Some(action), Some(resource), Some(context)) = (
             part(request.principal()),
@@ -45,15 +49,20 @@ pub(super) fn check_request(request: &Request) -> Result<(), Misfit> {
         ) else {
             return false;
         };
-        let (schema, all) = (Some(SCHEMA.as_ref()), Extensions::all_available());
+        let schema = Some(vocabulary.schema.as_ref());
+        let all = Extensions::all_available();
         Request::new(principal, action, resource, context, schema, all).is_ok()
     })
 }
 
 /// Checks what has no shape, or one that was not seen yet.
-fn once(shape: Option<Shape>, fits: impl Fn() -> bool) -> Result<(), Misfit> {
+fn once(
+    known_to_fit: &Fitting,
+    shape: Option<Shape>,
+    fits: impl Fn() -> bool,
+) -> Result<(), Misfit> {
     let known = |shape: &Shape| {
-        let fitting = FITTING.read().unwrap_or_else(PoisonError::into_inner);
+        let fitting = known_to_fit.read().unwrap_or_else(PoisonError::into_inner);
         fitting.contains(&shape.0)
     };
     if shape.as_ref().is_some_and(known) {
@@ -64,7 +73,7 @@ fn once(shape: Option<Shape>, fits: impl Fn() -> bool) -> Result<(), Misfit> {
         return Err(Misfit);
     }
     if let Some(shape) = shape {
-        let mut fitting = FITTING.write().unwrap_or_else(PoisonError::into_inner);
+        let mut fitting = known_to_fit.write().unwrap_or_else(PoisonError::into_inner);
         if fitting.len() < SHAPES_MAX {
             fitting.insert(shape.0);
         }

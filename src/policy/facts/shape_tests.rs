@@ -12,7 +12,7 @@ use crate::policy::members::Members;
 use crate::policy::tests::base::{
     Asking, call, env, exec, path, prompt, resource, start, tools, wish,
 };
-use crate::policy::vocabulary::{TYPES, uid};
+use crate::policy::vocabulary::{TYPES, Vocabulary, uid};
 use crate::request::{Answer, NetworkWish, Wish};
 
 fn requests() -> Vec<Asking> {
@@ -169,7 +169,7 @@ proptest! {
     fn entities_of_one_shape_fit_alike(all in changes()) {
         let mut verdicts = Verdicts::default();
         for asking in requests() {
-            let store = judged(&asking.query(), Mentioned::Any, &Members::default()).unwrap().entities;
+            let store = judged(&asking.query(), Mentioned::Any, (&Members::default(), &Vocabulary::base())).unwrap().entities;
             for entity in store.iter().filter(|it| !it.uid().is_action()) {
                 for changes in all.iter().chain([&Vec::new()]) {
                     let entity = changed(entity, changes);
@@ -185,7 +185,7 @@ proptest! {
     fn requests_of_one_shape_fit_alike(all in changes()) {
         let mut verdicts = Verdicts::default();
         for asking in requests() {
-            let request = judged(&asking.query(), Mentioned::Any, &Members::default()).unwrap();
+            let request = judged(&asking.query(), Mentioned::Any, (&Members::default(), &Vocabulary::base())).unwrap();
             let request = request.request(Answer::None).unwrap();
             let Some(Context::Value(context)) = request.context() else {
                 panic!("a context is known");
@@ -215,9 +215,13 @@ proptest! {
 fn misfits_are_refused_each_time() {
     let server = |pin: &str| {
         let asking = call();
-        let store = judged(&asking.query(), Mentioned::Any, &Members::default())
-            .unwrap()
-            .entities;
+        let store = judged(
+            &asking.query(),
+            Mentioned::Any,
+            (&Members::default(), &Vocabulary::base()),
+        )
+        .unwrap()
+        .entities;
         let mut all = store.iter();
         let server = all
             .find(|it| *it.uid().entity_type() == TYPES.server)

@@ -11,7 +11,7 @@ use super::base::{
 use crate::grant::Place;
 use crate::policy::facts::{Mentioned, judged};
 use crate::policy::members::Members;
-use crate::policy::vocabulary::JSON;
+use crate::policy::vocabulary::{JSON, Vocabulary};
 use crate::request::{
     Answer, NetworkWish, Pin, Risk, RunnerKind, Source, Transport, Trigger, Wish,
 };
@@ -54,7 +54,12 @@ fn whatever_is_named_is_in_the_store() {
         wish(Wish::Network(NetworkWish::Whole)),
     ];
     for asking in asked {
-        let judged = judged(&asking.query(), Mentioned::Any, &Members::default()).unwrap();
+        let judged = judged(
+            &asking.query(),
+            Mentioned::Any,
+            (&Members::default(), &Vocabulary::base()),
+        )
+        .unwrap();
         let request = cedar_policy::Request::from(judged.request(Answer::None).unwrap());
         let entities = cedar_policy::Entities::from(judged.entities.clone());
         let mut named = HashSet::new();
@@ -97,7 +102,12 @@ fn with(mut asking: Asking, change: impl FnOnce(&mut Asking)) {
 
 #[track_caller]
 fn fits(asking: &Asking) {
-    let judged = judged(&asking.query(), Mentioned::Any, &Members::default()).unwrap();
+    let judged = judged(
+        &asking.query(),
+        Mentioned::Any,
+        (&Members::default(), &Vocabulary::base()),
+    )
+    .unwrap();
     judged.request(Answer::None).unwrap();
 }
 

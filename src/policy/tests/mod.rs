@@ -7,6 +7,7 @@ mod errors;
 mod facts;
 mod replay;
 mod slices;
+mod typed;
 
 use super::vocabulary::{JSON, TEXT};
 

@@ -133,7 +133,7 @@ proptest! {
             let query = asking.query();
             let judged = set.judged(&query).unwrap();
             let sliced = Judge::new(&set.0, &judged).ruling(Some(&query), held);
-            let judged = facts::judged(&query, Mentioned::Any, &Members::default()).unwrap();
+            let judged = facts::judged(&query, Mentioned::Any, set.0.terms()).unwrap();
             let mut judge = Judge::new(&set.0, &judged);
             judge.rules = set.0.index.all();
             assert_eq!(sliced, judge.ruling(Some(&query), held), "{query:?}");
@@ -143,7 +143,7 @@ proptest! {
 }
 
 /// Evaluating is what Cedar's own authorizer does with all policies as one set.
-fn same_as_cedar(judge: &Judge<'_>, judged: &Judged, held: Answer, whole: &Cedar) {
+pub(super) fn same_as_cedar(judge: &Judge<'_>, judged: &Judged, held: Answer, whole: &Cedar) {
     let request = judged.request(held).unwrap();
     let ours = judge.evaluation(request.clone());
     let entities = Entities::from(judged.entities.clone());

@@ -8,7 +8,7 @@ use cedar_policy::{Policy, PolicyId, PrincipalConstraint, ResourceConstraint};
 
 use crate::policy::evaluate::{Judge, Ruling};
 use crate::policy::facts::{self, Mentioned, Scene};
-use crate::policy::load::{Loaded, load};
+use crate::policy::load::{Loaded, load_with};
 use crate::policy::polarity::conditions;
 use crate::policy::verdict::PolicyOutcome;
 use crate::policy::{PolicyProblem, PolicySet, PolicySource};
@@ -62,15 +62,16 @@ impl PolicySet {
             let first = problems.iter().find(|problem| problem.fatal);
             first.map_or_else(String::new, ToString::to_string)
         };
-        let (more, _) = load(&[source]).map_err(said)?;
-        let more = more.into_iter().map(Arc::new);
-        let all = self.0.policies.values().cloned().chain(more);
-        Self::new(all.collect(), self.0.members.clone()).map(Some)
+        let mut all: Vec<Arc<Loaded>> = self.0.policies.values().cloned().collect();
+        let checked = load_with(&[source], &self.0.locks, &all).map_err(said)?;
+        all.extend(checked.policies.into_iter().map(Arc::new));
+        let words = (checked.vocabulary, self.0.locks.clone());
+        Self::with(all, self.0.members.clone(), words).map(Some)
     }
 
     fn one(&self, test: &PolicyTest, seen: &mut BTreeMap<String, Seen>) -> TestResult {
         let mentioned = Mentioned::Only(self.0.index.looks());
-        let scene = match facts::scene(&test.request, mentioned, &self.0.members) {
+        let scene = match facts::scene(&test.request, mentioned, self.0.terms()) {
             Ok(scene) => scene,
             Err(error) => return blank(test, Some(error.to_string())),
         };

@@ -9,7 +9,7 @@ use crate::address::HostName;
 use crate::digest::Digest;
 use crate::policy::facts::build::{Entities, reference};
 use crate::policy::facts::{host, path, who};
-use crate::policy::vocabulary::{TYPES, uid};
+use crate::policy::vocabulary::{TYPES, Vocabulary, uid};
 use crate::request::{
     ArgPath, PathFacts, Pin, Places, ProgramFacts, ServerFacts, ServerId, Source, ToolClaims,
     ToolFacts, Transport,
@@ -99,7 +99,30 @@ pub(super) fn arg_paths(given: &Given<'_>, places: &Places) -> Result<Vec<ArgPat
 
 /// A server as told: `"user/files"`, or an object.
 pub(super) fn server(given: &Given<'_>) -> Result<ServerFacts, SceneError> {
+    server_of(given, None)
+}
+
+/// Server and tool of a qualified name; a tool's own name may hold slashes.
+fn split(qualified: &str) -> (&str, &str) {
+    let slashes = qualified.match_indices('/');
+    let second = slashes.map(|(at, _)| at).nth(1);
+    let parts = second.and_then(|at| qualified.split_at_checked(at));
+    parts.map_or(("", qualified), |(server, tool)| {
+        (server, tool.strip_prefix('/').unwrap_or(tool))
+    })
+}
+
+/// A server as told, which must be this one.
+fn server_of(given: &Given<'_>, is: Option<&str>) -> Result<ServerFacts, SceneError> {
     let mut words = given.named("server")?;
+    if let Some(is) = is {
+        let told = words.get("name").and_then(Json::as_str);
+        if let Some(told) = told.filter(|told| *told != is) {
+            let why = format!("`server` is `{told}`, and the tool is one of {is}");
+            return Err(SceneError::new(why));
+        }
+        words.insert("name".to_owned(), Json::from(is));
+    }
     if let Some(name) = words.get("name").and_then(Json::as_str)
         && let Some((source @ ("builtin" | "org" | "user" | "project"), rest)) =
             name.split_once('/')
@@ -141,16 +164,37 @@ pub(super) fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-pub(super) fn tool(given: &Given<'_>) -> Result<ToolFacts, SceneError> {
-    let words = given.named("tool")?;
+/// The tool as told: by its own name, by its qualified one, or by an action of its own. It is the one
+/// that was locked, where it has such an action.
+pub(super) fn tool(
+    given: &Given<'_>,
+    own: Option<&str>,
+    vocabulary: &Vocabulary,
+) -> Result<ToolFacts, SceneError> {
+    let mut words = given.named("tool")?;
+    let told = words.get("name").and_then(Json::as_str).map(str::to_owned);
+    let own = match (own, told) {
+        (Some(own), None) => Some(own.to_owned()),
+        (Some(own), Some(told)) if own != told => {
+            let why = format!("`tool` is `{told}`, and the action is that of {own}");
+            return Err(SceneError::new(why));
+        }
+        (_, told) => told.filter(|name| vocabulary.typed().contains_key(name)),
+    };
+    let mut of = None;
+    if let Some(own) = own {
+        let (server, name) = split(&own);
+        words.insert("name".to_owned(), Json::from(name));
+        of = Some(server.to_owned());
+    }
     let words = Given::new(&words);
     let claims = ["read_only", "destructive", "idempotent", "open_world"];
     let claims_words: Vec<String> = claims
         .iter()
         .map(|claim| format!("claims_{claim}"))
         .collect();
-    let facts = ToolFacts {
-        server: server(given)?,
+    let mut facts = ToolFacts {
+        server: server_of(given, of.as_deref())?,
         name: words.text_or("name", "read_text_file")?,
         digest: Digest::of("tool"),
         claims: ToolClaims {
@@ -161,6 +205,9 @@ pub(super) fn tool(given: &Given<'_>) -> Result<ToolFacts, SceneError> {
         },
     };
     words.all_read("`tool`", &claims_words)?;
+    if let Some((_, typed)) = vocabulary.typed_tool(&facts) {
+        facts.digest = typed.tool.digest;
+    }
     Ok(facts)
 }
 

@@ -1,6 +1,7 @@
 //! From a told request to what is judged.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use cedar_policy_core::ast::EntityUID;
@@ -9,12 +10,12 @@ use serde_json::{Map, Value as Json};
 use crate::digest::Digest;
 use crate::policy::facts::build::{Entities, Mentioned, Value};
 use crate::policy::facts::question::{self, Judged};
-use crate::policy::facts::{host, path, who};
+use crate::policy::facts::{host, path, typed, who};
 use crate::policy::members::Members;
-use crate::policy::vocabulary::{TYPES, uid};
+use crate::policy::vocabulary::{TYPES, Vocabulary, uid};
 use crate::request::{
-    Agent, Answer, CallTool, EnvFacts, GetPrompt, NetworkWish, Places, Project, ReadResource, Run,
-    Trigger, Wish,
+    Action, Agent, Answer, CallTool, EnvFacts, GetPrompt, NetworkWish, Places, Project,
+    ReadResource, Run, Trigger, Wish,
 };
 
 use super::context;
@@ -54,12 +55,15 @@ const COMMON: &[&str] = &[
 pub(in crate::policy) fn scene(
     words: &Map<String, Json>,
     mentioned: Mentioned<'_>,
-    members: &Members,
+    (members, vocabulary): (&Members, &Arc<Vocabulary>),
 ) -> Result<Scene, SceneError> {
     let given = Given::new(words);
-    let action = given
+    let told = given
         .text("action")?
         .ok_or_else(|| SceneError::new("`action` is missing"))?;
+    // A tool's own action: a call of this tool.
+    let own = vocabulary.typed().get_key_value(told);
+    let action = own.map_or(told, |_| CallTool::NAME);
     let shape = SHAPES.action(action).ok_or_else(|| no_action(action))?;
     let run = run(&given)?;
     let project = (run.project.id != "none").then(|| run.project.id.clone());
@@ -70,9 +74,17 @@ pub(in crate::policy) fn scene(
         entities: Entities::new((mentioned, members), named),
         given,
         places,
+        own: own.map(|(name, _)| name.as_str()),
+        vocabulary,
     };
     let principal = set.principal(action, shape)?;
     let (resource, filled) = set.resource(action, shape)?;
+    // Only a tool's own action has an input.
+    let name = match filled.contains_key("input") {
+        true => AsRef::<str>::as_ref(resource.eid()),
+        false => action,
+    };
+    let name = uid(&TYPES.action, name);
     let told = (&set.given, &set.places);
     let mut context = context::fill(&mut set.entities, told, &shape.context, filled)?;
     context.insert("run".to_owned(), context::run(&mut set.entities, &run)?);
@@ -82,8 +94,8 @@ pub(in crate::policy) fn scene(
     known.extend(resource::names(words_of(shape)));
     set.given.all_read(action, &known)?;
     let what = format!("{action} {}", AsRef::<str>::as_ref(resource.eid()));
-    let parts = (principal, uid(&TYPES.action, action), resource);
-    let judged = Judged::new(parts, context.into_iter(), set.entities)
+    let parts = (principal, name, resource);
+    let judged = Judged::new(parts, context.into_iter(), (set.entities, vocabulary))
         .map_err(|error| SceneError::new(error.to_string()))?;
     Ok(Scene {
         judged,
@@ -107,7 +119,7 @@ fn words_of(shape: &ActionShape) -> &'static [&'static str] {
         Some("Path") => &["path"],
         Some("Host" | "Network") => &["host", "url"],
         Some("Program") => &["program"],
-        Some("Tool") => &["tool", "arguments", "paths"],
+        Some("Tool") => &["tool", "arguments", "input", "paths"],
         Some("Prompt") => &["prompt", "arguments"],
         Some("McpResource") => &["uri"],
         Some("EnvVar") => &["variable"],
@@ -166,6 +178,9 @@ struct Set<'a> {
     entities: Entities<'a>,
     given: Given<'a>,
     places: Places,
+    /// The tool whose own action is told.
+    own: Option<&'a str>,
+    vocabulary: &'a Vocabulary,
 }
 
 type Filled = (EntityUID, HashMap<String, Value>);
@@ -298,11 +313,16 @@ impl Set<'_> {
     }
 
     fn call(&mut self) -> Result<Filled, SceneError> {
-        let arguments = self.given.get("arguments").cloned();
+        let (arguments, input) = (self.given.get("arguments"), self.given.get("input"));
+        if arguments.is_some() && input.is_some() {
+            let why = "`input` and `arguments` are two words for one thing";
+            return Err(SceneError::new(why));
+        }
+        let arguments = arguments.or(input).cloned();
         let arguments = arguments.unwrap_or_else(|| Json::Object(Map::new()));
         let text = arguments.to_string();
         let call = CallTool {
-            tool: resource::tool(&self.given)?,
+            tool: resource::tool(&self.given, self.own, self.vocabulary)?,
             arguments_digest: Digest::of(&text),
             arguments_bytes: text.len() as u64,
             arguments,
@@ -313,7 +333,10 @@ impl Set<'_> {
             calls_this_session: 0,
         };
         let tool = question::add_tool(&mut self.entities, &call.tool);
-        let fields = question::call(&mut self.entities, &call);
+        let mut fields = question::call(&mut self.entities, &call);
+        let input = typed::input(self.vocabulary, &call.tool, &call.arguments)
+            .map_err(|error| SceneError::new(error.to_string()))?;
+        fields.extend(input.map(|(_, input)| ("input", input)));
         Ok((tool, owned(fields)))
     }
 
