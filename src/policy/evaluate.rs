@@ -13,7 +13,7 @@ use crate::request::{Act, Answer, Because, Layer, Query, Role};
 use super::facts::{self, FactError, Judged, Mentioned};
 use super::index::Rule;
 use super::set::{PolicySet, Store};
-use super::verdict::{PolicyOutcome, Verdict, VerdictPart, engine};
+use super::verdict::{PolicyOutcome, Verdict, VerdictPart, engine, tool};
 
 /// One evaluation of all policies that can apply; each list by id.
 #[derive(Debug, Default)]
@@ -170,6 +170,9 @@ impl PolicySet {
     pub(super) fn part(&self, query: &Query<'_>, held: Answer) -> VerdictPart {
         let (outcome, because) = match self.judged(query) {
             Ok(judged) => Judge::new(&self.0, &judged).ruling(Some(query), held),
+            Err(error) if error.is_of_tool() => {
+                (PolicyOutcome::Deny, vec![tool(error.to_string())])
+            }
             Err(error) => (PolicyOutcome::Deny, vec![engine(error.to_string())]),
         };
         (what(query), outcome, because)
@@ -185,9 +188,11 @@ impl PolicySet {
     /// if there is one: then a tool need not be listed.
     #[must_use]
     pub fn never_allows(&self, query: &Query<'_>) -> Option<Because> {
-        let judged = self.judged(query).ok()?;
+        let mentioned = Mentioned::Only(self.0.index.looks());
+        let judged = facts::outlined(query, mentioned, self.0.terms()).ok()?;
         let judge = Judge::new(&self.0, &judged);
-        let evaluation = judge.evaluate(judged.request(Answer::Once)).ok()?;
+        let request = judged.again(Answer::Once).ok()?;
+        let evaluation = judge.evaluation(request);
         evaluation
             .forbids
             .iter()

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use cedar_policy::{PolicyId, PolicySet};
 
-use crate::request::TOOL_LOCK;
+use crate::request::{Layer, TOOL_LOCK};
 
 use super::load::{Loaded, find, text_of, without_mark};
 use super::source::{Lines, PolicyProblem, PolicySource, one_line};
@@ -51,7 +51,7 @@ impl Named {
                 tools.entry(name).or_insert_with(|| TypedTool {
                     tool: locked.tool.clone(),
                     lock: locked.file.clone(),
-                    named: format!("{}:{}", loaded.file, loaded.line),
+                    named: named(loaded),
                 });
             }
         }
@@ -93,6 +93,14 @@ pub(super) fn hint(loaded: &Loaded, vocabulary: &Vocabulary) -> Option<String> {
     (!said.is_empty()).then(|| said.join(". "))
 }
 
+/// Where a tool is named. What a repository calls its files is its own text, which no model gets.
+fn named(loaded: &Loaded) -> String {
+    match loaded.layer {
+        Layer::Project => "a policy of the project".to_owned(),
+        _ => format!("{}:{}", loaded.file, loaded.line),
+    }
+}
+
 /// A policy names a tool that no lock file knows.
 fn unlocked(sources: &[PolicySource], loaded: &Loaded, tool: &str) -> PolicyProblem {
     let server = tool.splitn(3, '/').take(2).collect::<Vec<_>>().join("/");
@@ -113,7 +121,7 @@ fn unlocked(sources: &[PolicySource], loaded: &Loaded, tool: &str) -> PolicyProb
             "names the tool `{tool}` as an action, and no {TOOL_LOCK} beside the policies knows it"
         ),
         hint: format!(
-            "agree to the server (`creance server trust {server}`), then `creance policy schema --server {server} --write`"
+            "`creance policy schema --server {server} --write` locks it, when its server was agreed to before this policy was there (`creance server trust {server}`)"
         ),
     }
 }

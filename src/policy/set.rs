@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::digest::{Digest, DigestBuilder};
 use crate::request::{Because, Layer, Role};
 
+use super::facts::Terms;
 use super::index::Index;
 use super::load::{Checked, Loaded, load, load_with};
 use super::members::{Members, is_set};
@@ -67,7 +68,7 @@ pub(super) struct Store {
 
 impl Store {
     /// What puts a query into Cedar's form, beside the policies.
-    pub(super) fn terms(&self) -> (&Members, &Arc<Vocabulary>) {
+    pub(super) fn terms(&self) -> Terms<'_> {
         (&self.members, &self.vocabulary)
     }
 }

@@ -84,6 +84,15 @@ impl Verdict {
     }
 }
 
+/// A denial because a tool that policies name as an action, or what it is given, is another. Unlike the
+/// engine's own words it is told to models: what they gave did not fit.
+pub(super) fn tool(reason: impl Into<String>) -> Because {
+    Because {
+        policy: "(tool)".to_owned(),
+        ..engine(reason)
+    }
+}
+
 /// A denial by the engine itself.
 pub(super) fn engine(reason: impl Into<String>) -> Because {
     Because {

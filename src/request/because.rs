@@ -57,7 +57,7 @@ pub enum Role {
 /// One policy's part in a decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Because {
-    /// The policy's id, `layer/file/id`, or `(engine)` and `(none)` for what no policy said.
+    /// The policy's id, `layer/file/id`, or `(engine)`, `(tool)` and `(none)` for what no policy said.
     pub policy: String,
     /// Its layer.
     pub layer: Layer,

@@ -128,7 +128,7 @@ impl Workspace {
             return Err(Error::new(
                 ErrorKind::Usage,
                 format!(
-                    "no tools of {id} were agreed to for good: `creance server trust {id}` (a policy that names one of them as an action has to wait until then)"
+                    "no tools of {id} were agreed to for good: take the policies out that name them, run `creance server trust {id}`, and put them back"
                 ),
             ));
         };

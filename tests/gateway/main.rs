@@ -40,5 +40,6 @@ mod servers;
 mod stage;
 #[cfg(target_os = "linux")]
 mod terminal;
+mod typed;
 #[cfg(unix)]
 mod up;

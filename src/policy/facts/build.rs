@@ -43,9 +43,15 @@ impl FactError {
         Self(Cow::Borrowed(what))
     }
 
-    /// The whole reason in words, without any fact that may be a secret.
-    pub(super) fn said(why: String) -> Self {
+    /// A tool that policies name as an action, or what it is given, is another: the whole reason in
+    /// words, without any fact that may be a secret.
+    pub(super) fn of_tool(why: String) -> Self {
         Self(Cow::Owned(why))
+    }
+
+    /// Whether it is about a tool that policies name as an action.
+    pub(crate) fn is_of_tool(&self) -> bool {
+        matches!(self.0, Cow::Owned(_))
     }
 }
 

@@ -13,5 +13,7 @@ mod typed;
 mod who;
 
 pub(super) use build::{FactError, Looks, Mentioned};
-pub(super) use question::{Env, Judged, action_name, judged, named_resource, principal_name};
+pub(super) use question::{
+    Env, Judged, Terms, action_name, judged, named_resource, outlined, principal_name,
+};
 pub(super) use scene::{Scene, answer, scene};

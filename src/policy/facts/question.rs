@@ -94,11 +94,41 @@ impl Judged {
 
 pub(super) type Fields = Vec<(&'static str, Value)>;
 
+/// What puts a query into Cedar's form, beside the policies.
+pub(crate) type Terms<'a> = (&'a Members, &'a Arc<Vocabulary>);
+
 /// Puts a query into Cedar's form, for policies in this vocabulary.
 pub(crate) fn judged(
     query: &Query<'_>,
     mentioned: Mentioned<'_>,
-    (members, vocabulary): (&Members, &Arc<Vocabulary>),
+    terms: Terms<'_>,
+) -> Result<Judged, FactError> {
+    let own = match query.act {
+        Act::CallTool(call) => typed::input(terms.1, &call.tool, &call.arguments)?,
+        _ => None,
+    };
+    let own = own.map(|(name, input)| (name, Some(input)));
+    put(query, mentioned, terms, own)
+}
+
+/// The same, of a call whose arguments are not known: for policies that do not look at them.
+pub(crate) fn outlined(
+    query: &Query<'_>,
+    mentioned: Mentioned<'_>,
+    terms: Terms<'_>,
+) -> Result<Judged, FactError> {
+    let own = match query.act {
+        Act::CallTool(call) => terms.1.typed_tool(&call.tool),
+        _ => None,
+    };
+    put(query, mentioned, terms, own.map(|(name, _)| (name, None)))
+}
+
+fn put(
+    query: &Query<'_>,
+    mentioned: Mentioned<'_>,
+    (members, vocabulary): Terms<'_>,
+    own: Option<(&str, Option<Value>)>,
 ) -> Result<Judged, FactError> {
     let mut entities = Entities::new((mentioned, members), named_paths(&query.act));
     let principal = match query.principal {
@@ -108,11 +138,9 @@ pub(crate) fn judged(
     let (resource, mut fields) = resource(&mut entities, &query.act);
     fields.push(("run", who::run(&mut entities, query.run)?));
     let mut name = action_name(&query.act);
-    if let Act::CallTool(call) = query.act
-        && let Some((own, input)) = typed::input(vocabulary, &call.tool, &call.arguments)?
-    {
+    if let Some((own, input)) = own {
         name = own;
-        fields.push(("input", input));
+        fields.extend(input.map(|input| ("input", input)));
     }
     let parts = (principal, uid(&TYPES.action, name), resource);
     Judged::new(parts, fields.into_iter(), (entities, vocabulary))

@@ -22,7 +22,7 @@ pub(super) fn input<'a>(
         return Ok(None);
     };
     if tool.digest != typed.tool.digest {
-        return Err(FactError::said(changed(name, typed, tool)));
+        return Err(FactError::of_tool(changed(name, typed, tool)));
     }
     let filled = fill(&typed.tool.input, arguments);
     let filled = filled.map_err(|unfit| {
@@ -31,11 +31,11 @@ pub(super) fn input<'a>(
             // Names are the caller's own, too.
             at => format!("`{}`", clean::mask(&clean::line(at, 200))),
         };
-        FactError::said(format!(
-            "the arguments do not fit Action::\"{}\", which {} names: {argument} {}",
+        FactError::of_tool(format!(
+            "{argument} {}: the arguments do not fit Action::\"{}\", which {} names",
+            unfit.why,
             clean::line(name, 200),
-            typed.named,
-            unfit.why
+            typed.named
         ))
     });
     Ok(Some((name, filled?)))
@@ -43,8 +43,8 @@ pub(super) fn input<'a>(
 
 fn changed(name: &str, typed: &TypedTool, tool: &ToolFacts) -> String {
     format!(
-        "{} names Action::\"{}\", and the tool is not the one in {} any more; look at what changed and \
-         run `creance policy schema --server {} --write`",
+        "{} names Action::\"{}\", and the tool is not the one in {} any more: a person has \
+         to look at what changed, and to run `creance policy schema --server {} --write`",
         typed.named,
         clean::line(name, 200),
         typed.lock,
