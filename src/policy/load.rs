@@ -5,15 +5,14 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use cedar_policy::ffi::DetailedError;
-use cedar_policy::{
-    ActionConstraint, Effect, EntityUid, Policy, PolicyId, PolicySet, ValidationMode,
-};
+use cedar_policy::{ActionConstraint, Effect, EntityUid, ParseErrors, Policy, PolicyId, PolicySet};
 use cedar_policy_core::ast::PolicyID;
 use cedar_policy_core::parser::parse_policyset_to_ests_and_pset;
 use serde_json::Value;
 
 use crate::request::Layer;
 
+use super::faults::faults;
 use super::lint;
 use super::naming::{self, Named};
 use super::polarity;
@@ -45,12 +44,17 @@ pub(super) struct Checked {
     pub(super) vocabulary: Arc<Vocabulary>,
 }
 
-/// Loads texts of any layer that name no tool as an action.
-pub(super) fn load(
-    sources: &[PolicySource],
-) -> Result<(Vec<Loaded>, Vec<PolicyProblem>), Vec<PolicyProblem>> {
-    let checked = load_with(sources, &Locks::default(), &[])?;
-    Ok((checked.policies, checked.warnings))
+/// Loads the policies of this crate. They are validated by its tests, and not at each start.
+pub(super) fn load_builtin(sources: &[PolicySource]) -> Result<Vec<Loaded>, Vec<PolicyProblem>> {
+    let mut loader = Loader::default();
+    for source in sources {
+        loader.file(source);
+    }
+    if loader.problems.is_empty() {
+        Ok(loader.policies)
+    } else {
+        Err(loader.problems)
+    }
 }
 
 /// Loads texts of any layer, which may name tools that are locked; others stand beside them.
@@ -109,7 +113,8 @@ impl Loader {
             }
         };
         let text = without_mark(&source.text);
-        let parsed: PolicySet = match text.parse() {
+        let (parsed, mut forms) = both_forms(text);
+        let parsed = match parsed {
             Ok(parsed) => parsed,
             Err(error) => {
                 let error = DetailedError::from(&error);
@@ -126,7 +131,6 @@ impl Loader {
         }
         let mut policies: Vec<&Policy> = parsed.policies().collect();
         policies.sort_by_key(|policy| position(policy));
-        let mut forms = json_forms(text);
         let mut from = 0;
         for policy in policies {
             let written = policy.to_string();
@@ -197,25 +201,16 @@ impl Loader {
     fn validate(&mut self, sources: &[PolicySource], vocabulary: &Vocabulary) {
         let known = self.policies.iter();
         let known = known.filter(|loaded| !self.unknown.contains(loaded.policy.id()));
-        let policies = known.map(|loaded| loaded.policy.clone());
-        let set = match PolicySet::from_policies(policies) {
-            Ok(set) => set,
-            Err(error) => {
-                let problem = sources
-                    .first()
-                    .map(|source| PolicyProblem::of_file(source, one_line(&error.to_string())));
-                return self.problems.extend(problem);
+        let policies: Vec<Policy> = known.map(|loaded| loaded.policy.clone()).collect();
+        let faults = match faults(&vocabulary.validator, &policies) {
+            Ok(faults) => faults,
+            Err(why) => {
+                let problem = |file| PolicyProblem::of_file(file, why);
+                return self.problems.extend(sources.first().map(problem));
             }
         };
-        let result = vocabulary.validator.validate(&set, ValidationMode::Strict);
-        let errors = result
-            .validation_errors()
-            .map(|error| (error.policy_id(), DetailedError::from(error), true));
-        let warnings = result
-            .validation_warnings()
-            .map(|warning| (warning.policy_id(), DetailedError::from(warning), false));
-        for (id, details, is_error) in errors.chain(warnings) {
-            let Some(loaded) = self.policies.iter().find(|l| l.policy.id() == id) else {
+        for (id, details, is_error) in faults {
+            let Some(loaded) = self.policies.iter().find(|l| *l.policy.id() == id) else {
                 continue;
             };
             let problem = invalid(sources, loaded, (&details, vocabulary));
@@ -224,6 +219,22 @@ impl Loader {
                 .push(if fatal { problem } else { problem.warning() });
         }
     }
+}
+
+/// Bytes of a text that is worth a thread of its own.
+const LONG: usize = 64 * 1024;
+
+/// A text in Cedar's own form and in its JSON form, side by side. A long one is read by two threads:
+/// parsing is most of the work of loading.
+fn both_forms(text: &str) -> (Result<PolicySet, ParseErrors>, HashMap<PolicyID, Value>) {
+    if text.len() < LONG {
+        return (text.parse(), json_forms(text));
+    }
+    std::thread::scope(|scope| {
+        let forms = scope.spawn(|| json_forms(text));
+        // Without its JSON form, no policy is loaded.
+        (text.parse(), forms.join().unwrap_or_default())
+    })
 }
 
 /// The policies of a text in Cedar's JSON form. All at once: Cedar makes a parser of its own for each

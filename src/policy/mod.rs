@@ -6,6 +6,7 @@ mod bundle;
 mod evaluate;
 mod explain;
 mod facts;
+mod faults;
 mod format;
 mod index;
 mod lint;

@@ -12,7 +12,7 @@ use crate::request::{Because, Layer, Role};
 
 use super::facts::Terms;
 use super::index::Index;
-use super::load::{Checked, Loaded, load, load_with};
+use super::load::{Checked, Loaded, load_builtin, load_with};
 use super::members::{Members, is_set};
 use super::source::{PolicyProblem, PolicySource, one_line};
 use super::typed::Locks;
@@ -147,7 +147,7 @@ fn empty_sets(policies: &[Loaded], members: &Members) -> Vec<PolicyProblem> {
 }
 
 /// The built-in layer's two texts.
-fn builtin_sources() -> [PolicySource; 2] {
+pub(super) fn builtin_sources() -> [PolicySource; 2] {
     [("guardrails", GUARD_RAILS), ("defaults", DEFAULTS)].map(|(name, text)| PolicySource {
         layer: Layer::Builtin,
         file: format!("builtin/{name}.cedar"),
@@ -160,7 +160,7 @@ fn builtin_sources() -> [PolicySource; 2] {
     reason = "constants of this crate, held by the tests"
 )]
 static BUILTIN: LazyLock<PolicySet> = LazyLock::new(|| {
-    let (policies, _) = load(&builtin_sources()).expect("the built-in policies are valid");
+    let policies = load_builtin(&builtin_sources()).expect("the built-in policies are valid");
     PolicySet::new(
         policies.into_iter().map(Arc::new).collect(),
         Members::default(),
@@ -174,7 +174,7 @@ static BUILTIN: LazyLock<PolicySet> = LazyLock::new(|| {
 )]
 static RAILS: LazyLock<PolicySet> = LazyLock::new(|| {
     let [rails, _] = builtin_sources();
-    let (policies, _) = load(&[rails]).expect("the guard rails are valid");
+    let policies = load_builtin(&[rails]).expect("the guard rails are valid");
     PolicySet::new(
         policies.into_iter().map(Arc::new).collect(),
         Members::default(),

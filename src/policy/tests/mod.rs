@@ -9,6 +9,9 @@ mod replay;
 mod slices;
 mod typed;
 
+use super::load::load_with;
+use super::set::builtin_sources;
+use super::typed::Locks;
 use super::vocabulary::{JSON, TEXT};
 
 /// The schema in Cedar's JSON form, one line a top-level entry, as the embedded file has it.
@@ -31,4 +34,15 @@ fn embedded_schema_is_current() {
         return;
     }
     assert_eq!(JSON, generated());
+}
+
+/// The built-in policies are not validated at each start: they are here.
+#[test]
+fn built_in_policies_are_valid() {
+    let checked = load_with(&builtin_sources(), &Locks::default(), &[]).unwrap();
+    assert_eq!(checked.warnings, []);
+    assert_eq!(
+        super::PolicySet::builtin().list().len(),
+        checked.policies.len()
+    );
 }

@@ -13,9 +13,10 @@ use super::base::{
 };
 use crate::policy::evaluate::Judge;
 use crate::policy::facts::{self, Judged, Mentioned};
-use crate::policy::load::{Loaded, load};
+use crate::policy::load::{Checked, Loaded, load_with};
 use crate::policy::members::Members;
-use crate::policy::{PolicyOutcome, PolicySet, PolicySource};
+use crate::policy::typed::Locks;
+use crate::policy::{PolicyOutcome, PolicyProblem, PolicySet, PolicySource};
 use crate::request::{Answer, Layer, Source, Wish};
 
 const EFFECTS: [&str; 2] = ["permit", "forbid"];
@@ -71,11 +72,15 @@ static POOL: LazyLock<Vec<Arc<Loaded>>> = LazyLock::new(|| {
     sources.retain(|source| !refused.contains(&source.file));
     load(&sources)
         .unwrap()
-        .0
+        .policies
         .into_iter()
         .map(Arc::new)
         .collect()
 });
+
+fn load(sources: &[PolicySource]) -> Result<Checked, Vec<PolicyProblem>> {
+    load_with(sources, &Locks::default(), &[])
+}
 
 fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
     ACTIONS.into_iter().flat_map(|action| {
