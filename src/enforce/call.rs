@@ -126,7 +126,7 @@ pub(crate) async fn call(
         why = options.cancel.cancelled() => {
             return Err(CallError::Upstream(UpstreamError::Cancelled(why), String::new()));
         }
-        never = tell_waiting(&options.progress, &waits) => match never {},
+        never = tell_waiting(&options.progress, || waits.load(Ordering::Relaxed)) => match never {},
     };
     match decision {
         Decision::Deny(denial) => Err(CallError::Denied(denial)),
@@ -139,14 +139,11 @@ pub(crate) async fn call(
 const STILL_ASKED: Duration = Duration::from_secs(15);
 
 /// Tells the client, now and then, that the call waits for a person.
-async fn tell_waiting(progress: &Progress, waits: &AtomicBool) -> Infallible {
-    let mut told: u32 = 0;
+async fn tell_waiting(progress: &Progress, waits: impl Fn() -> bool) -> Infallible {
     loop {
         tokio::time::sleep(STILL_ASKED).await;
-        if waits.load(Ordering::Relaxed) {
-            told = told.saturating_add(1);
-            // In thousandths: each is more than the last and less than the first of the server's own.
-            progress.say(f64::from(told) / 1_000.0, "waits for a person's answer");
+        if waits() {
+            progress.say("waits for a person's answer");
         }
     }
 }
@@ -165,10 +162,13 @@ async fn spend(
     ]);
     let begun = Instant::now();
     let mark = server.refusals();
-    let answer = server
-        .upstream
-        .request("tools/call", params.as_object().cloned(), options)
-        .await;
+    let (holds, progress) = (server.holds(), options.progress.clone());
+    let call = (server.upstream).request("tools/call", params.as_object().cloned(), options);
+    let answer = tokio::select! {
+        answer = call => answer,
+        // The server wants to reach a host, and a person is asked about it.
+        never = tell_waiting(&progress, || holds.is_open()) => match never {},
+    };
     let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (result, details) = match &answer {
         Ok(result) if reply::is_error(result) => ("tool-error", json!({})),
@@ -227,12 +227,13 @@ mod tests {
                 hears.lock().unwrap().push(text);
             }),
         };
-        let waits = AtomicBool::new(false);
+        let asked = AtomicBool::new(false);
+        let waits = || asked.load(Ordering::Relaxed);
         let limit = Duration::from_secs(46);
-        let mute = tokio::time::timeout(limit, tell_waiting(&progress, &waits)).await;
+        let mute = tokio::time::timeout(limit, tell_waiting(&progress, waits)).await;
         assert!(mute.is_err() && told.lock().unwrap().is_empty());
-        waits.store(true, Ordering::Relaxed);
-        let _ = tokio::time::timeout(limit, tell_waiting(&progress, &waits)).await;
+        asked.store(true, Ordering::Relaxed);
+        let _ = tokio::time::timeout(limit, tell_waiting(&progress, waits)).await;
         let report = |progress: &str| {
             let message = "waits for a person's answer";
             format!(r#"{{"progressToken":"t","progress":{progress},"message":"{message}"}}"#)

@@ -17,7 +17,7 @@ use crate::request::{
 };
 use crate::sandbox::{self, Confined, Stdio};
 use crate::transport::{
-    CallError as UpstreamError, ClientInfo, CloseHook, ServerTools, Upstream, UpstreamEvents,
+    CallError as UpstreamError, ClientInfo, CloseHook, Holds, ServerTools, Upstream, UpstreamEvents,
 };
 
 use super::arguments;
@@ -80,9 +80,9 @@ pub(crate) async fn open(
     phase(Phase::Starting);
     keep_pins(line, &prepared, permit.answer())?;
     let launched = launch(line, agent, permit, (definition, &prepared)).await?;
-    let begun = Instant::now();
+    let clock = launched.holds().clock();
     let (server, events) = connect(line, definition, prepared, launched, limit).await?;
-    match tools::list(&server, limit.saturating_sub(begun.elapsed())).await {
+    match tools::list(&server, limit.saturating_sub(clock.elapsed())).await {
         Ok(list) => Ok((server, list, events)),
         Err(error) => {
             let stderr = server.upstream.stderr_tail();
@@ -146,6 +146,14 @@ struct Launched {
     outlet: Option<Arc<Outlet>>,
     /// The record of the decision about its start.
     seq: u64,
+}
+
+impl Launched {
+    /// What stands while a person is asked about a host that it wants to reach.
+    fn holds(&self) -> Holds {
+        let outlet = self.outlet.as_ref();
+        outlet.map_or_else(Holds::default, |outlet| outlet.holds())
+    }
 }
 
 /// Spends the permit of a start on one confined process.
@@ -250,6 +258,7 @@ async fn connect(
     launched: Launched,
     limit: Duration,
 ) -> Result<(Server, UpstreamEvents), StartError> {
+    let holds = launched.holds();
     let Launched {
         mut confined,
         outlet,
@@ -271,6 +280,7 @@ async fn connect(
         }
     };
     let (upstream, events) = Upstream::connect(stdin, stdout, stderr, CloseHook::new(story));
+    let upstream = upstream.paused_by(holds);
     if let Err(error) = upstream.initialize(CREANCE, limit).await {
         let stderr = upstream.stderr_tail();
         let exit = end(&confined).await;

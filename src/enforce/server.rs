@@ -12,7 +12,7 @@ use crate::digest::Digest;
 use crate::grant::Confinement;
 use crate::request::{Pin, PinRecord, ServerFacts, ServerId, ToolFacts};
 use crate::sandbox::{Confined, Exit};
-use crate::transport::Upstream;
+use crate::transport::{Holds, Upstream};
 
 use super::private::Private;
 use super::reach::{Outlet, RefusedHost};
@@ -143,6 +143,12 @@ impl Server {
             outlet.close().await;
         }
         Some(exit)
+    }
+
+    /// What stands while a person is asked about a host that it wants to reach.
+    pub(super) fn holds(&self) -> Holds {
+        let outlet = self.outlet.as_ref();
+        outlet.map_or_else(Holds::default, |outlet| outlet.holds())
     }
 
     /// How many connections were refused to it so far.

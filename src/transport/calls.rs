@@ -12,6 +12,7 @@ use crate::protocol::json::{Json, MESSAGE_MAX, Number, Object};
 use crate::protocol::rpc::{Message, Notification, Request, Response};
 
 use super::error::CallError;
+use super::holds::Holds;
 use super::outbox::Outbox;
 use super::timer::{Cancel, expired};
 
@@ -45,11 +46,13 @@ pub(crate) enum Progress {
 }
 
 impl Progress {
-    /// Reports, in Creance's own words, to the one who asked for reports.
-    pub(crate) fn say(&self, progress: f64, message: &str) {
-        let (Self::Report { token, report }, Some(number)) =
-            (self, Number::parse(&progress.to_string()))
-        else {
+    /// Reports, in Creance's own words, to the one who asked for reports: a little further than what
+    /// was reported last.
+    pub(crate) fn say(&self, message: &str) {
+        let Self::Report { token, report } = self else {
+            return;
+        };
+        let Some(number) = report.step() else {
             return;
         };
         let params = Json::object([
@@ -58,19 +61,48 @@ impl Progress {
             ("message", message.into()),
         ]);
         if let Json::Object(params) = params {
-            (report.0)(params);
+            (report.take)(params);
         }
     }
 }
 
 /// Takes the parameters of a progress report.
 #[derive(Clone)]
-pub(crate) struct Report(Arc<dyn Fn(Object) + Send + Sync>);
+pub(crate) struct Report {
+    take: Arc<dyn Fn(Object) + Send + Sync>,
+    /// How far the last report was: each has to be more than the one before.
+    last: Arc<Mutex<f64>>,
+}
 
 impl Report {
     /// A function that takes reports.
     pub(crate) fn new(report: impl Fn(Object) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(report))
+        Self {
+            take: Arc::new(report),
+            last: Arc::default(),
+        }
+    }
+
+    /// Passes on what a server reports.
+    fn pass(&self, params: Object) {
+        let number = params.get("progress").and_then(Json::as_number);
+        if let Some(progress) = number.and_then(|number| number.text().parse().ok()) {
+            *self.last() = progress;
+        }
+        (self.take)(params);
+    }
+
+    /// The number of a report between two of the server's, which count in whole steps as a rule.
+    fn step(&self) -> Option<Number> {
+        let mut last = self.last();
+        let next = *last + 0.001;
+        let number = (next > *last).then(|| Number::parse(&format!("{next:.3}")))??;
+        *last = next;
+        Some(number)
+    }
+
+    fn last(&self) -> MutexGuard<'_, f64> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -96,6 +128,8 @@ impl CallOptions {
 #[derive(Clone, Debug)]
 pub(super) struct Calls {
     outbox: Outbox,
+    /// While one stands, no limit runs.
+    pub(super) holds: Holds,
     table: Arc<Mutex<Table>>,
 }
 
@@ -118,6 +152,7 @@ impl Calls {
     pub(super) fn new(outbox: Outbox) -> Self {
         Self {
             outbox,
+            holds: Holds::default(),
             table: Arc::default(),
         }
     }
@@ -168,7 +203,7 @@ impl Calls {
             biased;
             outcome = answered => outcome,
             why = cancel.cancelled() => Err(CallError::Cancelled(why)),
-            error = expired(timeout, hard_max, &alive) => Err(error),
+            error = expired(timeout, hard_max, (&alive, &self.holds)) => Err(error),
         }
     }
 
@@ -237,7 +272,7 @@ impl Calls {
         alive.notify_one();
         if let Progress::Report { token, report } = progress {
             params.insert("progressToken", token);
-            report.0(params);
+            report.pass(params);
         }
     }
 

@@ -1,13 +1,15 @@
 //! How long a call may take: a limit that progress restarts, and a hard limit that nothing restarts;
-//! and cancelling by the caller. A person is asked before a call begins, so no clock runs then.
+//! and cancelling by the caller. A person is asked about a call before it begins, so no clock runs
+//! then; while one is asked about a host that the server wants to reach, the clocks stand.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 use super::error::CallError;
+use super::holds::Holds;
 
 /// Tells calls that their result is wanted no more.
 #[derive(Clone, Debug)]
@@ -53,15 +55,21 @@ impl Cancel {
 }
 
 /// Waits until a call has taken too long.
-pub(super) async fn expired(limit: Duration, hard: Duration, progress: &Notify) -> CallError {
+pub(super) async fn expired(
+    limit: Duration,
+    hard: Duration,
+    (progress, holds): (&Notify, &Holds),
+) -> CallError {
     let (mut left, mut hard_left) = (limit, hard);
     loop {
-        let start = Instant::now();
+        holds.becomes(false).await;
+        let clock = holds.clock();
         let restarted = tokio::select! {
             () = sleep(left.min(hard_left)) => false,
             () = progress.notified() => true,
+            () = holds.becomes(true) => false,
         };
-        let passed = start.elapsed();
+        let passed = clock.elapsed();
         hard_left = hard_left.saturating_sub(passed);
         left = if restarted {
             limit

@@ -17,6 +17,7 @@ use crate::protocol::tools::{ListBounds, ListError, ToolList};
 use super::calls::{CallOptions, Calls};
 use super::error::CallError;
 use super::events::{Board, UpstreamEvents};
+use super::holds::Holds;
 use super::outbox::Outbox;
 use super::receive::receive;
 use super::tail::Tail;
@@ -122,6 +123,12 @@ impl Upstream {
         (upstream, events)
     }
 
+    /// The same, with limits that stand still while there is a hold.
+    pub(crate) fn paused_by(mut self, holds: Holds) -> Self {
+        self.calls.holds = holds;
+        self
+    }
+
     /// Shakes hands: `initialize` with no capabilities of ours, then `notifications/initialized`.
     ///
     /// # Errors
@@ -151,12 +158,12 @@ impl Upstream {
     /// # Errors
     /// The first page fails, or the list breaks a hard bound.
     pub(crate) async fn list_tools(&self, limit: Duration) -> Result<ServerTools, CallError> {
-        let end = tokio::time::Instant::now() + limit;
+        let clock = self.calls.holds.clock();
         let mut list = ToolList::new(ListBounds::default());
         let mut seen = HashSet::new();
         let mut cursor = None;
         loop {
-            let left = end.saturating_duration_since(tokio::time::Instant::now());
+            let left = limit.saturating_sub(clock.elapsed());
             let page = match self.tools_page(cursor.take(), left).await {
                 Ok(page) => page,
                 Err(error) if seen.is_empty() => return Err(error),

@@ -41,6 +41,10 @@ pub(crate) fn changes() {
     enter("changes");
 }
 
+pub(crate) fn apart() {
+    enter("apart");
+}
+
 /// Runs one of the tests below on the machine of a world.
 fn enter(test: &str) {
     let world = World::new("");
@@ -62,6 +66,7 @@ pub(crate) fn main(args: &[String]) {
             "answers" => questions(&folder).await,
             "servers" => second_host(&folder).await,
             "changes" => policies_change(&folder).await,
+            "apart" => another_way_out(&folder).await,
             other => panic!("{other}"),
         }
     });
@@ -134,11 +139,16 @@ fn runner(folder: &std::path::Path, policy: &str) -> Runner {
 }
 
 fn web(folder: &std::path::Path, hosts: &[&str]) -> ServerSpec {
+    named(folder, "web", hosts)
+}
+
+fn named(folder: &std::path::Path, name: &str, hosts: &[&str]) -> ServerSpec {
     let script = folder.join("home/project/server.py");
     fs::write(&script, include_str!("server.py")).unwrap();
     let cert = folder.join("cert.pem").display().to_string();
-    let spec = ServerSpec::stdio("web", "/usr/bin/python3")
+    let spec = ServerSpec::stdio(name, "/usr/bin/python3")
         .arg(script.display().to_string())
+        .arg(format!("--as-{name}"))
         .read_path(&cert)
         .env("SSL_CERT_FILE", cert);
     (hosts.iter()).fold(spec, |spec, host| spec.host(host.parse().unwrap()))
@@ -308,6 +318,49 @@ async fn second_host(folder: &std::path::Path) {
         .unwrap();
     assert_eq!(denied["principal"], "server/user/mail");
     assert_eq!(denied["resource"], other);
+}
+
+/// Two servers at one time, of which one may reach a host: the other does not get there by its
+/// neighbour's way out.
+async fn another_way_out(folder: &std::path::Path) {
+    const OF_ONE: &str = r#"
+@id("api") @reason("The interface, for one.")
+permit (principal == Server::"user/one", action == Action::"sandbox.network",
+    resource == Host::"api.allowed.test");
+
+@id("registry") @reason("The registry, for two.")
+permit (principal == Server::"user/two", action == Action::"sandbox.network",
+    resource == Host::"registry.allowed.test");
+"#;
+    let session = session(runner(folder, &format!("{START}{OF_ONE}"))).await;
+    let start = async |name: &str, host: &str| {
+        let spec = named(folder, name, &[host]);
+        session.start(spec).await.unwrap()
+    };
+    let one = start("one", "api.allowed.test").await;
+    let two = start("two", "registry.allowed.test").await;
+    assert_eq!(fetch(&one, ALLOWED).await.text(), "hello");
+    assert!(fetch(&two, ALLOWED).await.is_error());
+    let wanted = json!({ "host": "api.allowed.test:443", "other": "--as-one" });
+    let reply = two.call("steal", wanted).await.unwrap();
+    assert_eq!(reply.text(), "port 61128: HTTP/1.1 403");
+    // What is looked for is there to be found.
+    let wanted = json!({ "host": "api.allowed.test:443", "other": "--as-two" });
+    let reply = two.call("steal", wanted).await.unwrap();
+    let own = reply.text().contains("/cmdline");
+    assert!(own, "{}", reply.text());
+    assert_eq!(fetch(&one, ALLOWED).await.text(), "hello");
+    one.shutdown().await.unwrap();
+    // Neither when the neighbour is gone.
+    assert!(fetch(&two, ALLOWED).await.is_error());
+    two.shutdown().await.unwrap();
+    session.end().unwrap();
+    for record in records(folder) {
+        if record["action"] == "sandbox.network" {
+            let allowed = record["outcome"] == "allow";
+            assert_eq!(allowed, record["principal"] == "server/user/one", "{record}");
+        }
+    }
 }
 
 /// A connection that stands ends when the policies no longer allow it, and no new one is made.

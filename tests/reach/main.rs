@@ -17,6 +17,8 @@ mod clients;
 #[cfg(target_os = "linux")]
 mod inside;
 #[cfg(target_os = "linux")]
+mod killed;
+#[cfg(target_os = "linux")]
 mod packages;
 #[cfg(target_os = "linux")]
 mod rows;
@@ -28,11 +30,14 @@ fn main() {
     #[cfg(target_os = "linux")]
     world::main(&[
         ("rows", rows::every_way_out),
+        ("nothing", rows::nothing_is_granted),
         ("clients", clients::real_clients),
         ("packages", packages::a_package_is_fetched_once),
         ("answers", inside::answers),
         ("servers", inside::servers),
         ("changes", inside::changes),
+        ("apart", inside::apart),
+        ("killed", killed::the_proxy_dies),
     ]);
     #[cfg(not(target_os = "linux"))]
     println!("skipped: this system has no sandbox backend yet");

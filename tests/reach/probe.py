@@ -1,5 +1,6 @@
 """Inside the sandbox: tries every way out, and prints what came of each, `name: outcome`."""
 
+import ctypes
 import os
 import socket
 import ssl
@@ -72,6 +73,23 @@ def hello(sni):
     return outgoing.read()
 
 
+def extended(data, kind, content):
+    """The same hello with one more extension (RFC 8446, 4.1.2)."""
+    body, at = bytearray(data[9:]), 34
+    at += 1 + body[at]
+    at += 2 + int.from_bytes(body[at:at + 2], "big")
+    at += 1 + body[at]
+    more = kind.to_bytes(2, "big") + len(content).to_bytes(2, "big") + content
+    size = int.from_bytes(body[at:at + 2], "big") + len(more)
+    body[at:at + 2] = size.to_bytes(2, "big") + more
+    message = b"\x01" + len(body).to_bytes(3, "big") + bytes(body)
+    return data[:3] + len(message).to_bytes(2, "big") + message
+
+
+# The outer half of an encrypted hello (RFC 9849, 5): suite, key, and what hides the name.
+HIDDEN = bytes([0, 0, 1, 0, 1, 7, 0, 32]) + b"k" * 32 + bytes([0, 64]) + b"h" * 64
+
+
 def answers(data, pieces=1, pause=0):
     """Whether anything comes back from behind the tunnel."""
     stream = tunnel()
@@ -109,6 +127,11 @@ def named(name, port=443, command=1):
     return socks(bytes([5, command, 0, 3, len(name)]) + name + port.to_bytes(2, "big"))
 
 
+def mapped(address, port):
+    six = socket.inet_pton(socket.AF_INET6, "::ffff:" + address)
+    return socks(b"\x05\x01\x00\x04" + six + port.to_bytes(2, "big"))
+
+
 def literal(address, port):
     return socks(b"\x05\x01\x00\x01" + socket.inet_aton(address) + port.to_bytes(2, "big"))
 
@@ -132,6 +155,22 @@ def family(number, kind=socket.SOCK_STREAM):
         return "open"
     except OSError:
         return "refused"
+
+
+def unix(address):
+    """To a socket of the machine."""
+    try:
+        with socket.socket(socket.AF_UNIX) as stream:
+            stream.connect(address)
+            return "open"
+    except OSError:
+        return "refused"
+
+
+def io_uring():
+    """Another way to every system call of a socket (`io_uring_setup`)."""
+    ring = ctypes.CDLL(None, use_errno=True).syscall(425, 8, ctypes.create_string_buffer(120))
+    return "open" if ring >= 0 else "refused"
 
 
 def fetch(url, opener=urllib.request.urlopen):
@@ -195,11 +234,13 @@ def relay():
     server = socket.create_server(("127.0.0.1", 0))
     pid = os.fork()
     if pid == 0:
-        client, _ = server.accept()
-        data = client.recv(4096)
-        client.sendall(talk(data))
-        client.close()
-        os._exit(0)
+        try:
+            client, _ = server.accept()
+            data = client.recv(4096)
+            client.sendall(talk(data))
+            client.close()
+        finally:
+            os._exit(0)
     stream = socket.create_connection(server.getsockname(), timeout=15)
     stream.sendall(b"CONNECT other.denied.test:443 HTTP/1.1\r\nHost: other.denied.test:443\r\n\r\n")
     answer = stream.recv(4096)
@@ -211,6 +252,16 @@ def without_variables(url):
     """A client that heeds no variables, or is told to heed none."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     return fetch(url, opener.open)
+
+
+def no_proxy_at_all(url):
+    """What a program says that wants to go past every proxy."""
+    before = dict(os.environ)
+    os.environ.update(NO_PROXY="*", no_proxy="*")
+    try:
+        return fetch(url)
+    finally:
+        os.environ.update(before)
 
 
 name = HOST.encode()
@@ -260,17 +311,29 @@ ROWS = [
     ("SNI of another", lambda: answers(hello("other.denied.test"))),
     ("SNI of the same address", lambda: answers(hello("evilapi.allowed.test"))),
     ("no SNI", lambda: answers(hello(None))),
+    ("hidden name", lambda: answers(extended(hello(HOST), 0xFE0D, HIDDEN))),
+    ("hidden name, draft", lambda: answers(extended(hello(HOST), 0xFFCE, HIDDEN))),
+    ("unknown extension", lambda: answers(extended(hello(HOST), 0xFAFA, HIDDEN))),
     ("hello in pieces", lambda: answers(hello(HOST), pieces=10_000, pause=0.0005)),
     ("no TLS on 443", lambda: answers(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")),
     ("SSH on 443", lambda: answers(b"SSH-2.0-x\r\n")),
     ("silent hello", lambda: answers(hello(HOST)[:20])),
+    ("slow hello", lambda: answers(hello(HOST), pieces=20, pause=0.4)),
     ("Host of another", lambda: get(b"http://api.allowed.test/", b"other.denied.test")),
     ("two Hosts", lambda: get(b"http://api.allowed.test/", name, b"Host: other.denied.test\r\n")),
     ("two lengths", lambda: get(b"http://api.allowed.test/", name,
                                 b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n")),
     ("second request elsewhere", again),
-    ("upgrade", lambda: get(b"http://api.allowed.test/", name,
-                            b"Connection: Upgrade\r\nUpgrade: websocket\r\n")),
+    ("WebSocket", lambda: get(b"http://api.allowed.test/", name,
+                              b"Connection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n"
+                              b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+                              b"Sec-WebSocket-Version: 13\r\n")),
+    ("WebSocket by its address", lambda: get(b"ws://api.allowed.test/", name)),
+    ("upgrade, unconnected", lambda: get(b"http://api.allowed.test/", name,
+                                         b"Upgrade: websocket\r\n")),
+    ("offer of HTTP/2, not passed on", lambda: get(b"http://api.allowed.test/", name,
+                                      b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+                                      b"HTTP2-Settings: AAMAAABk\r\n")),
     ("no absolute form", lambda: get(b"/", name)),
     ("https in absolute form", lambda: get(b"https://api.allowed.test/", name)),
     ("large head", lambda: get(b"http://api.allowed.test/", name,
@@ -279,6 +342,14 @@ ROWS = [
     ("SOCKS, denied", lambda: named(b"other.denied.test")),
     ("SOCKS, NUL", lambda: named(b"other.denied.test\0.api.allowed.test")),
     ("SOCKS, NUL behind", lambda: named(name + b"\0.evil.test")),
+    ("SOCKS, CRLF", lambda: named(name + b"\r\n.evil.test")),
+    ("SOCKS, space", lambda: named(name + b" .evil.test")),
+    ("SOCKS, percent", lambda: named(b"api%2eallowed.test")),
+    ("SOCKS, Unicode", lambda: named("bücher.allowed.test".encode())),
+    ("SOCKS, zone id", lambda: named(b"fe80::1%eth0")),
+    ("SOCKS, decimal address", lambda: named(b"1572394766")),
+    ("SOCKS, name to private", lambda: named(b"private.inside.test")),
+    ("SOCKS, mapped address", lambda: mapped("93.184.215.14", 443)),
     ("SOCKS, address", lambda: literal("93.184.215.14", 443)),
     ("SOCKS, loopback", lambda: literal("127.0.0.1", 443)),
     ("SOCKS, bind", lambda: named(name, command=2)),
@@ -295,8 +366,12 @@ ROWS = [
     ("raw socket", lambda: family(socket.AF_INET, socket.SOCK_RAW)),
     ("packet socket", lambda: family(socket.AF_PACKET, socket.SOCK_RAW)),
     ("unix socket", lambda: family(socket.AF_UNIX)),
+    ("unix socket of the machine", lambda: unix("machine.sock")),
+    ("abstract socket of the machine", lambda: unix("\0creance-machine")),
+    ("io_uring", io_uring),
     ("vsock", lambda: family(socket.AF_VSOCK)),
     ("client without variables", lambda: without_variables(f"https://{HOST}/")),
+    ("NO_PROXY=*", lambda: no_proxy_at_all(f"https://{HOST}/")),
     ("relay inside", relay),
     ("many at once", lambda: many(1_000)),
 ]

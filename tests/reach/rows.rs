@@ -1,5 +1,7 @@
 //! Every way out that a program may try (`probe.py`), with what comes of it.
 
+use std::collections::BTreeMap;
+use std::fs;
 use std::net::TcpListener;
 
 use crate::world::{POLICY, World, text};
@@ -52,15 +54,22 @@ const WANT: &[(&str, &str)] = &[
     ("SNI of another", "closed"),
     ("SNI of the same address", "closed"),
     ("no SNI", "closed"),
+    ("hidden name", "closed"),
+    ("hidden name, draft", "closed"),
+    ("unknown extension", "answered"),
     ("hello in pieces", "answered"),
     ("no TLS on 443", "b'HTTP/1.1 400 Bad'"),
     ("SSH on 443", "b'HTTP/1.1 408 Req'"),
     ("silent hello", "closed"),
+    ("slow hello", "closed"),
     ("Host of another", "400"),
     ("two Hosts", "400"),
     ("two lengths", "400"),
     ("second request elsewhere", "1"),
-    ("upgrade", "400"),
+    ("WebSocket", "400"),
+    ("WebSocket by its address", "400"),
+    ("upgrade, unconnected", "400"),
+    ("offer of HTTP/2, not passed on", "200"),
     ("no absolute form", "400"),
     ("https in absolute form", "400"),
     ("large head", "400"),
@@ -68,6 +77,14 @@ const WANT: &[(&str, &str)] = &[
     ("SOCKS, denied", "2"),
     ("SOCKS, NUL", "2"),
     ("SOCKS, NUL behind", "2"),
+    ("SOCKS, CRLF", "2"),
+    ("SOCKS, space", "2"),
+    ("SOCKS, percent", "2"),
+    ("SOCKS, Unicode", "2"),
+    ("SOCKS, zone id", "2"),
+    ("SOCKS, decimal address", "2"),
+    ("SOCKS, name to private", "2"),
+    ("SOCKS, mapped address", "2"),
     ("SOCKS, address", "2"),
     ("SOCKS, loopback", "2"),
     ("SOCKS, bind", "7"),
@@ -84,8 +101,12 @@ const WANT: &[(&str, &str)] = &[
     ("raw socket", "refused"),
     ("packet socket", "refused"),
     ("unix socket", "refused"),
+    ("unix socket of the machine", "refused"),
+    ("abstract socket of the machine", "refused"),
+    ("io_uring", "refused"),
     ("vsock", "refused"),
     ("client without variables", "failed"),
+    ("NO_PROXY=*", "failed"),
     ("relay inside", "403"),
     ("many at once", "some, then 200"),
 ];
@@ -96,7 +117,7 @@ const ASKED: &[&str] = &["api.allowed.test", "inside.test"];
 pub(crate) fn every_way_out() {
     let world = World::new(POLICY);
     let probe = include_str!("probe.py");
-    std::fs::write(world.at("home/project/probe.py"), probe).unwrap();
+    fs::write(world.at("home/project/probe.py"), probe).unwrap();
     // It is of the namespaces of this test and not of the world's; inside, the port leads nowhere.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
@@ -166,6 +187,24 @@ pub(crate) fn every_way_out() {
         "{err}"
     );
     assert_eq!(secrets(&world), Vec::<String>::new());
+}
+
+/// Without a host there is no proxy either: nothing answers, and nothing arrives.
+pub(crate) fn nothing_is_granted() {
+    let world = World::new(POLICY);
+    fs::write(world.at("home/project/probe.py"), include_str!("probe.py")).unwrap();
+    let output = world.run(&[], &["/usr/bin/python3", "probe.py", "9"]);
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    let rows: Vec<&str> = out.lines().collect();
+    assert_eq!(rows.len(), WANT.len(), "{out}\n{err}");
+    let reached = ["200", "answered", "found", "open", ": 0", "sent"];
+    let open: Vec<&&str> = (rows.iter())
+        .filter(|row| reached.iter().any(|word| row.contains(word)))
+        .filter(|row| **row != "own loopback: sent")
+        .collect();
+    assert!(open.is_empty(), "{open:#?}");
+    let arrived = ["packets", "names", "served"].map(|log| world.arrived(log));
+    assert!(arrived.iter().all(BTreeMap::is_empty), "{arrived:#?}");
 }
 
 /// Records hold hosts, and never a path, a query or a header.

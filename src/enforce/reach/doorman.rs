@@ -15,11 +15,15 @@ use crate::request::{Agent, Answer, ConnectHost, HostRule, Run};
 use crate::sandbox::egress::{
     Carries, EgressEvent, End, Gate, Judging, Refusal, Terms, Traffic, Verdict, Wanted,
 };
+use crate::transport::Holds;
 
 use super::super::present;
 use super::outlet::Tenant;
 use super::refused::{Refusals, RefusedHost};
 use super::turns::{MyTurn, Turns};
+
+/// What is said once the proxy of a sandbox is gone.
+const LOST: &str = "its way out has ended; start it anew";
 
 /// Connections that were refused before they were decided: so many go on record.
 const NOTED_MAX: u64 = 200;
@@ -33,6 +37,8 @@ pub(super) struct Doorman {
     run: Run,
     tenant: Tenant,
     turns: Turns,
+    /// One stands while a person is asked.
+    holds: Holds,
     known: Mutex<Known>,
 }
 
@@ -65,8 +71,14 @@ impl Doorman {
             run,
             tenant,
             turns: Turns::default(),
+            holds: Holds::default(),
             known: Mutex::default(),
         }
+    }
+
+    /// What stands while a person is asked about a host.
+    pub(super) fn holds(&self) -> Holds {
+        self.holds.clone()
     }
 
     /// How many connections were refused so far.
@@ -135,12 +147,15 @@ impl Doorman {
                 return self.deny(&wanted.target, why);
             }
         };
-        let name = &self.tenant.name;
+        let mut hold = None;
         let decision = self
             .point
-            .decide(asking, action, |asked| present::connect(asked, name))
+            .decide(asking, action, |asked| {
+                hold = Some(self.holds.begin());
+                present::connect(asked, &self.tenant.name)
+            })
             .await;
-        drop(turn);
+        drop((turn, hold));
         let permit = match decision {
             Ok(Decision::Allow(permit)) => permit,
             Ok(Decision::Deny(denial)) => return self.denied(&wanted.target, &denial),
@@ -299,6 +314,24 @@ impl Doorman {
         }
     }
 
+    /// The proxy is gone: nothing is let out any more, and whoever wonders is told so.
+    fn lost(&self) {
+        let name = clean::line(&self.tenant.name, 200);
+        let standing = {
+            let mut known = self.lock();
+            known.refusals.lose(LOST);
+            std::mem::take(&mut known.permitted)
+        };
+        for permitted in standing.into_values() {
+            self.record(permitted, ("lost", false), json!({}));
+        }
+        tracing::error!("{name} has no network any more: {LOST}");
+        let _ = self.point.note(EventKind::Note {
+            name: "way-out-lost".to_owned(),
+            details: json!({"by": self.tenant.name}),
+        });
+    }
+
     /// Puts on record what was refused without a decision.
     fn note(&self, wanted: Option<&Wanted>, why: &str) {
         let noted = {
@@ -340,6 +373,7 @@ impl Gate for Doorman {
                 traffic,
             } => self.closed(&wanted, end, traffic),
             EgressEvent::Refused { wanted, refusal } => self.refused(wanted.as_ref(), &refusal),
+            EgressEvent::Lost => self.lost(),
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::address::Target;
 use crate::request::{Agent, Answer, Confinee, HostRule};
 use crate::sandbox::Confined;
 use crate::sandbox::egress::{EgressLimits, Proxy};
+use crate::transport::Holds;
 
 use super::super::line::Line;
 use super::doorman::Doorman;
@@ -72,6 +73,11 @@ impl Outlet {
         });
         line.outlets.add(&outlet);
         Ok(Some(outlet))
+    }
+
+    /// What stands while a person is asked about a host.
+    pub(crate) fn holds(&self) -> Holds {
+        self.doorman.holds()
     }
 
     /// How many connections were refused so far.

@@ -25,6 +25,8 @@ const KEPT: usize = 40;
 pub(super) struct Refusals {
     hosts: VecDeque<RefusedHost>,
     count: u64,
+    /// Once nothing is let out any more.
+    lost: Option<RefusedHost>,
 }
 
 impl Refusals {
@@ -50,6 +52,16 @@ impl Refusals {
         true
     }
 
+    /// From now on nothing is reached, for one reason.
+    pub(super) fn lose(&mut self, why: &str) {
+        self.lost = Some(RefusedHost {
+            target: "any host".to_owned(),
+            why: why.to_owned(),
+            times: 1,
+            last: u64::MAX,
+        });
+    }
+
     /// How many there were so far.
     pub(super) fn count(&self) -> u64 {
         self.count
@@ -57,8 +69,8 @@ impl Refusals {
 
     /// Those that came after the first `count`.
     pub(super) fn since(&self, count: u64) -> Vec<RefusedHost> {
-        let hosts = self.hosts.iter().filter(|host| host.last > count);
-        hosts.cloned().collect()
+        let hosts = self.hosts.iter().chain(&self.lost);
+        hosts.filter(|host| host.last > count).cloned().collect()
     }
 }
 
@@ -102,5 +114,11 @@ mod tests {
         let all = refusals.since(0);
         assert_eq!(all.len(), KEPT);
         assert!(told(&all).ends_with("and 35 more"));
+        let before = refusals.count();
+        refusals.lose("gone");
+        assert_eq!(
+            told(&refusals.since(before)),
+            "Creance did not let it connect to any host: gone"
+        );
     }
 }

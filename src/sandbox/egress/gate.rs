@@ -115,6 +115,8 @@ pub(crate) enum EgressEvent {
         /// Why.
         refusal: Refusal,
     },
+    /// The proxy ended though nobody closed it: the sandbox has no network from now on.
+    Lost,
 }
 
 /// Why a connection ended.

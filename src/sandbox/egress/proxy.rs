@@ -79,6 +79,12 @@ impl Proxy {
         self.registry.cut(allowed);
     }
 
+    /// What a fault of ours would do.
+    #[cfg(test)]
+    pub(super) fn kill(&self) {
+        self.accepting.abort();
+    }
+
     /// Ends all connections, each with its report.
     pub(crate) async fn close(mut self) {
         self.closing.send_replace(true);
@@ -90,12 +96,26 @@ impl Proxy {
 
 impl Drop for Proxy {
     fn drop(&mut self) {
+        self.closing.send_replace(true);
         self.accepting.abort();
+    }
+}
+
+/// Says so when accepting ends though nobody closed the proxy, whatever ended it. The listener goes
+/// with it, so whatever is left inside the sandbox finds no network.
+struct Watchman(Arc<Shared>);
+
+impl Drop for Watchman {
+    fn drop(&mut self) {
+        if !*self.0.closing.borrow() {
+            self.0.gate.report(EgressEvent::Lost);
+        }
     }
 }
 
 /// Accepts until the proxy closes; owns the task of each connection.
 async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    let _watchman = Watchman(Arc::clone(&shared));
     let mut tasks = JoinSet::new();
     let mut closing = shared.closing.clone();
     let mut busy = Busy::default();

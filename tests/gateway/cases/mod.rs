@@ -6,6 +6,7 @@ mod configuration;
 mod consent;
 mod desk;
 mod disk_full;
+mod hosts;
 mod invisible;
 mod lifecycle;
 mod paths;

@@ -259,3 +259,33 @@ async fn dropping_breaks_everything_off() {
     assert_eq!(host.rest().await, "");
     assert!(TcpStream::connect(at).await.is_err());
 }
+
+/// A proxy that ends though nobody closed it says so once, and lets nothing out any more.
+#[tokio::test]
+async fn a_killed_proxy_says_so() {
+    let mut bench = Bench::open(EgressLimits::default());
+    let origin = Origin::start(&bench, &[443]).await;
+    let mut standing = bench.program().await;
+    standing.connect("api.test:443").await;
+    let mut host = origin.accept().await;
+    standing.send(&hello(Some("api.test"))).await;
+    assert!(matches!(bench.event().await, EgressEvent::Opened { .. }));
+    bench.proxy.kill();
+    assert_eq!(bench.event().await, EgressEvent::Lost);
+    host.read(hello(Some("api.test")).len()).await;
+    assert_eq!(host.rest().await, "");
+    assert_eq!(standing.rest().await, "");
+    assert!(TcpStream::connect(bench.at).await.is_err());
+    // Its orderly end says nothing.
+    for closes in [true, false] {
+        let bench = Bench::open(EgressLimits::default());
+        let gate = bench.gate.clone();
+        if closes {
+            bench.proxy.close().await;
+        } else {
+            drop(bench.proxy);
+            while TcpStream::connect(bench.at).await.is_ok() {}
+        }
+        assert_eq!(*gate.events.lock().unwrap(), []);
+    }
+}
