@@ -358,7 +358,11 @@ permit (principal == Server::"user/two", action == Action::"sandbox.network",
     for record in records(folder) {
         if record["action"] == "sandbox.network" {
             let allowed = record["outcome"] == "allow";
-            assert_eq!(allowed, record["principal"] == "server/user/one", "{record}");
+            assert_eq!(
+                allowed,
+                record["principal"] == "server/user/one",
+                "{record}"
+            );
         }
     }
 }

@@ -21,6 +21,15 @@ mod killed;
 #[cfg(target_os = "linux")]
 mod packages;
 #[cfg(target_os = "linux")]
+mod programs;
+#[cfg(target_os = "linux")]
+#[path = "../gateway/real.rs"]
+#[expect(
+    dead_code,
+    reason = "these tests use a part of what the gateway's tests install"
+)]
+mod real;
+#[cfg(target_os = "linux")]
 mod rows;
 #[cfg(target_os = "linux")]
 mod world;

@@ -306,6 +306,8 @@ ROWS = [
     ("mixed answers", lambda: connect(b"mixed.inside.test:443")),
     ("rebinding, first", lambda: connect(b"rebind.inside.test:443")),
     ("rebinding, second", lambda: connect(b"rebind.inside.test:443")),
+    ("name of the list of hosts", lambda: connect(b"listed.inside.test:443")),
+    ("the same to private", lambda: connect(b"listed-private.inside.test:443")),
     ("no such name", lambda: connect(b"nothing.inside.test:443")),
     ("SNI as asked", lambda: answers(hello(HOST))),
     ("SNI of another", lambda: answers(hello("other.denied.test"))),

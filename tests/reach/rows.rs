@@ -49,6 +49,8 @@ const WANT: &[(&str, &str)] = &[
     ("mixed answers", "403"),
     ("rebinding, first", "200"),
     ("rebinding, second", "403"),
+    ("name of the list of hosts", "200"),
+    ("the same to private", "403"),
     ("no such name", "502"),
     ("SNI as asked", "answered"),
     ("SNI of another", "closed"),
@@ -172,6 +174,10 @@ pub(crate) fn every_way_out() {
         })
     };
     assert!(!names.is_empty() && names.keys().all(named), "{names:#?}");
+    assert!(
+        !names.keys().any(|name| name.contains("listed")),
+        "{names:#?}"
+    );
     let served = world.arrived("served");
     assert!(
         served.keys().all(|line| line.starts_with("93.184.215.14:")),

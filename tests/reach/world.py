@@ -36,6 +36,12 @@ NAMES = {
     "rebind.inside.test": [[ALLOWED], [PRIVATE]],
 }
 
+# The machine's own list of hosts: no question to a name server comes of it.
+HOSTS = f"""127.0.0.1 localhost
+{ALLOWED} listed.inside.test # and not in the DNS
+{PRIVATE} listed-private.inside.test
+"""
+
 
 def sh(*words):
     subprocess.run(words, check=True)
@@ -90,7 +96,8 @@ class Internet:
                     pass
                 return
             status, body = self.file(path)
-            stream.sendall(b"HTTP/1.1 %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n"
+            stream.sendall(b"HTTP/1.1 %s\r\nContent-Length: %d\r\nConnection: close\r\n"
+                           b"Content-Type: text/html\r\n\r\n"
                            % (status, len(body)) + body)
         except (OSError, ValueError, IndexError):
             pass
@@ -101,6 +108,8 @@ class Internet:
         if path == "/":
             return b"200 OK", b"hello"
         full = os.path.normpath(f"{self.folder}/www{path}")
+        if os.path.isdir(full):
+            full += "/index.html"
         if full.startswith(f"{self.folder}/www/") and os.path.isfile(full):
             with open(full, "rb") as body:
                 return b"200 OK", body.read()
@@ -203,13 +212,15 @@ def main():
     sh("ip", "addr", "add", "10.7.0.1/24", "dev", "creance0")
     sh("ip", "link", "set", "creance0", "up")
     sh("ip", "route", "add", "default", "via", ALLOWED)
-    for name, text in (("hosts", "127.0.0.1 localhost\n"), ("resolv.conf", f"nameserver {DENIED}\n"),
+    for name, text in (("hosts", HOSTS), ("resolv.conf", f"nameserver {DENIED}\n"),
                        ("nsswitch.conf", "hosts: files dns\npasswd: files\ngroup: files\n")):
         with open(f"{folder}/{name}", "w", encoding="utf-8") as file:
             file.write(text)
         sh("mount", "--bind", f"{folder}/{name}", os.path.realpath(f"/etc/{name}"))
     # What no sandbox may speak to: the machine's own sockets, one of them in the project.
     machine = [socket.socket(socket.AF_UNIX) for _ in range(2)]
+    if os.path.exists(f"{folder}/home/project/machine.sock"):
+        os.unlink(f"{folder}/home/project/machine.sock")
     for own, address in zip(machine, ("\0creance-machine", f"{folder}/home/project/machine.sock")):
         own.bind(address)
         own.listen()

@@ -49,7 +49,7 @@ pub(crate) fn main(tests: &[Test]) {
     }
 }
 
-fn uid() -> u32 {
+pub(crate) fn uid() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
@@ -198,13 +198,15 @@ fn root() -> PathBuf {
     }
 }
 
-/// Where curl, Python, Node, git and npm read which certificates to trust.
-const TRUST: [&str; 5] = [
+/// Where curl, Python, Node, git, npm, pip and cargo read which certificates to trust.
+const TRUST: [&str; 7] = [
     "CURL_CA_BUNDLE",
     "SSL_CERT_FILE",
     "NODE_EXTRA_CA_CERTS",
     "GIT_SSL_CAINFO",
     "npm_config_cafile",
+    "PIP_CERT",
+    "CARGO_HTTP_CAINFO",
 ];
 
 pub(crate) fn text(bytes: &[u8]) -> String {

@@ -14,6 +14,7 @@ mod hello;
 mod limits;
 mod listen;
 mod meter;
+mod names;
 mod outside;
 mod proxy;
 mod refusal;

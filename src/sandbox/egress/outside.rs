@@ -8,6 +8,9 @@ use std::pin::Pin;
 
 use tokio::net::{TcpStream, lookup_host};
 use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
+
+use super::names;
 
 /// The network outside.
 pub(crate) trait Outside: Send + Sync + fmt::Debug + 'static {
@@ -41,10 +44,17 @@ static LOOKUPS: Semaphore = Semaphore::const_new(16);
 
 impl Outside for ThisMachine {
     /// The final dot keeps the resolver from trying the search domains, which would be another name
-    /// than the one that was judged.
+    /// than the one that was judged. It also keeps it from the machine's list of hosts, which is
+    /// therefore read before.
     fn resolve<'a>(&'a self, name: &'a str) -> Later<'a, Vec<IpAddr>> {
         Box::pin(async move {
             let _permit = LOOKUPS.acquire().await.map_err(io::Error::other)?;
+            let named = name.to_owned();
+            let at_hand = spawn_blocking(move || names::at_hand(&named));
+            let found = at_hand.await.map_err(io::Error::other)??;
+            if !found.is_empty() {
+                return Ok(found);
+            }
             let found = lookup_host((format!("{name}."), 0)).await?;
             Ok(found.map(|address| address.ip()).collect())
         })
