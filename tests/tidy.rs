@@ -2,6 +2,8 @@
 //! Rules are pure functions of the files; `tidy/planted.rs` shows that each of them can fail.
 #![cfg(test)]
 
+#[path = "tidy/cases.rs"]
+mod cases;
 #[path = "tidy/floors.rs"]
 mod floors;
 #[path = "tidy/homes.rs"]
@@ -104,6 +106,11 @@ fn none(faults: &[Fault]) {
         lines.len(),
         lines.join("\n")
     );
+}
+
+#[test]
+fn public_faults_have_tests() {
+    none(&cases::cases(&repository()));
 }
 
 #[test]

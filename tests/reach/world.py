@@ -10,6 +10,8 @@ FOLDER gets `cert.pem`, and what arrived there, one line each: `packets` (protoc
 """
 
 import ctypes
+import gzip
+import json
 import os
 import signal
 import socket
@@ -95,6 +97,9 @@ class Internet:
                 while stream.recv(4096):
                     pass
                 return
+            if line.startswith("POST "):
+                stream.sendall(self.routed(stream, path, head))
+                return
             status, body = self.file(path)
             stream.sendall(b"HTTP/1.1 %s\r\nContent-Length: %d\r\nConnection: close\r\n"
                            b"Content-Type: text/html\r\n\r\n"
@@ -103,6 +108,29 @@ class Internet:
             pass
         finally:
             stream.close()
+
+    def routed(self, stream, path, head):
+        """The answer of a script of `tests/cases`, packed where it says so, in pieces, with fields
+        that are for the next hop alone."""
+        fields, _, body = head.partition(b"\r\n\r\n")
+        lengths = [line for line in fields.split(b"\r\n") if line.lower().startswith(b"content-length:")]
+        while len(body) < int(lengths[0].split(b":")[1]):
+            body += stream.recv(4096)
+        with open(f"{self.folder}/www/routes.json", encoding="utf-8") as routes:
+            routes = json.load(routes)["routes"]
+        fits = (r for r in routes if r["path"] == path and r["when"]["body~"] in body.decode())
+        route = next(fits)
+        body = json.dumps(route["json"]).encode() if "json" in route else route["body"].encode()
+        lines = [f"HTTP/1.1 {route.get('status', 200)} Said", "Content-Type: application/json",
+                 "Connection: close, X-Hop", "X-Hop: of the server", "Keep-Alive: timeout=5"]
+        if route.get("gzip"):
+            body = gzip.compress(body)
+            lines += ["Content-Encoding: gzip", "Transfer-Encoding: chunked"]
+            pieces = [body[at:at + 7] for at in range(0, len(body), 7)] + [b""]
+            body = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
+        else:
+            lines.append(f"Content-Length: {len(body)}")
+        return "\r\n".join([*lines, "", ""]).encode() + body
 
     def file(self, path):
         if path == "/":
