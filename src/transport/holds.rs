@@ -69,11 +69,20 @@ impl Holds {
         }
     }
 
-    /// Waits until there is one, or none.
-    pub(super) async fn becomes(&self, open: bool) {
+    /// Waits until there is one.
+    pub(super) async fn some(&self) {
+        self.until(|held| held.open > 0).await;
+    }
+
+    /// Waits until there is none.
+    pub(super) async fn none(&self) {
+        self.until(|held| held.open == 0).await;
+    }
+
+    async fn until(&self, is: impl Fn(&Held) -> bool) {
         let mut held = self.0.subscribe();
         // The sender lives in `self`, so this waits and does not fail.
-        let _ = held.wait_for(|held| (held.open > 0) == open).await;
+        let _ = held.wait_for(|held| is(held)).await;
     }
 
     fn total(&self) -> Duration {

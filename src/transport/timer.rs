@@ -62,12 +62,12 @@ pub(super) async fn expired(
 ) -> CallError {
     let (mut left, mut hard_left) = (limit, hard);
     loop {
-        holds.becomes(false).await;
+        holds.none().await;
         let clock = holds.clock();
         let restarted = tokio::select! {
             () = sleep(left.min(hard_left)) => false,
             () = progress.notified() => true,
-            () = holds.becomes(true) => false,
+            () = holds.some() => false,
         };
         let passed = clock.elapsed();
         hard_left = hard_left.saturating_sub(passed);

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::world::{World, text};
 
 /// Whoever embeds lets its servers start and be called.
-const START: &str = r#"
+pub(crate) const START: &str = r#"
 @id("start") @reason("Ours.") permit (principal, action == Action::"server.start", resource);
 @id("call") @reason("Ours.") permit (principal, action == Action::"tool.call", resource);
 "#;
@@ -26,7 +26,7 @@ const API: &str = r#"
 permit (principal, action == Action::"sandbox.network", resource == Host::"api.allowed.test");
 "#;
 
-const ALLOWED: &str = "https://api.allowed.test/";
+pub(crate) const ALLOWED: &str = "https://api.allowed.test/";
 const DENIED: &str = "https://other.denied.test/";
 
 pub(crate) fn answers() {
@@ -41,12 +41,8 @@ pub(crate) fn changes() {
     enter("changes");
 }
 
-pub(crate) fn apart() {
-    enter("apart");
-}
-
 /// Runs one of the tests below on the machine of a world.
-fn enter(test: &str) {
+pub(crate) fn enter(test: &str) {
     let world = World::new("");
     let program = std::env::current_exe().unwrap().display().to_string();
     let folder = world.at("").display().to_string();
@@ -66,7 +62,7 @@ pub(crate) fn main(args: &[String]) {
             "answers" => questions(&folder).await,
             "servers" => second_host(&folder).await,
             "changes" => policies_change(&folder).await,
-            "apart" => another_way_out(&folder).await,
+            "apart" => crate::apart::another_way_out(&folder).await,
             other => panic!("{other}"),
         }
     });
@@ -132,7 +128,7 @@ fn policies(text: &str) -> PolicySet {
     PolicySet::parse(&[source]).unwrap().0
 }
 
-fn runner(folder: &std::path::Path, policy: &str) -> Runner {
+pub(crate) fn runner(folder: &std::path::Path, policy: &str) -> Runner {
     let log = AuditLog::file(folder.join("log/audit.jsonl")).unwrap();
     let options = WorkspaceOptions::apart(folder.join("home"), folder.join("home/project"));
     Runner::new(policies(policy), log).with_options(options)
@@ -142,7 +138,7 @@ fn web(folder: &std::path::Path, hosts: &[&str]) -> ServerSpec {
     named(folder, "web", hosts)
 }
 
-fn named(folder: &std::path::Path, name: &str, hosts: &[&str]) -> ServerSpec {
+pub(crate) fn named(folder: &std::path::Path, name: &str, hosts: &[&str]) -> ServerSpec {
     let script = folder.join("home/project/server.py");
     fs::write(&script, include_str!("server.py")).unwrap();
     let cert = folder.join("cert.pem").display().to_string();
@@ -154,18 +150,18 @@ fn named(folder: &std::path::Path, name: &str, hosts: &[&str]) -> ServerSpec {
     (hosts.iter()).fold(spec, |spec, host| spec.host(host.parse().unwrap()))
 }
 
-async fn fetch(server: &RunningServer, url: &str) -> ToolReply {
+pub(crate) async fn fetch(server: &RunningServer, url: &str) -> ToolReply {
     server.call("fetch", json!({ "url": url })).await.unwrap()
 }
 
-fn records(folder: &std::path::Path) -> Vec<Value> {
+pub(crate) fn records(folder: &std::path::Path) -> Vec<Value> {
     let text = fs::read_to_string(folder.join("log/audit.jsonl")).unwrap();
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect()
 }
 
-async fn session(runner: Runner) -> Session {
+pub(crate) async fn session(runner: Runner) -> Session {
     runner.session(Agent::new("tester", "u")).unwrap()
 }
 
@@ -318,53 +314,6 @@ async fn second_host(folder: &std::path::Path) {
         .unwrap();
     assert_eq!(denied["principal"], "server/user/mail");
     assert_eq!(denied["resource"], other);
-}
-
-/// Two servers at one time, of which one may reach a host: the other does not get there by its
-/// neighbour's way out.
-async fn another_way_out(folder: &std::path::Path) {
-    const OF_ONE: &str = r#"
-@id("api") @reason("The interface, for one.")
-permit (principal == Server::"user/one", action == Action::"sandbox.network",
-    resource == Host::"api.allowed.test");
-
-@id("registry") @reason("The registry, for two.")
-permit (principal == Server::"user/two", action == Action::"sandbox.network",
-    resource == Host::"registry.allowed.test");
-"#;
-    let session = session(runner(folder, &format!("{START}{OF_ONE}"))).await;
-    let start = async |name: &str, host: &str| {
-        let spec = named(folder, name, &[host]);
-        session.start(spec).await.unwrap()
-    };
-    let one = start("one", "api.allowed.test").await;
-    let two = start("two", "registry.allowed.test").await;
-    assert_eq!(fetch(&one, ALLOWED).await.text(), "hello");
-    assert!(fetch(&two, ALLOWED).await.is_error());
-    let wanted = json!({ "host": "api.allowed.test:443", "other": "--as-one" });
-    let reply = two.call("steal", wanted).await.unwrap();
-    assert_eq!(reply.text(), "port 61128: HTTP/1.1 403");
-    // What is looked for is there to be found.
-    let wanted = json!({ "host": "api.allowed.test:443", "other": "--as-two" });
-    let reply = two.call("steal", wanted).await.unwrap();
-    let own = reply.text().contains("/cmdline");
-    assert!(own, "{}", reply.text());
-    assert_eq!(fetch(&one, ALLOWED).await.text(), "hello");
-    one.shutdown().await.unwrap();
-    // Neither when the neighbour is gone.
-    assert!(fetch(&two, ALLOWED).await.is_error());
-    two.shutdown().await.unwrap();
-    session.end().unwrap();
-    for record in records(folder) {
-        if record["action"] == "sandbox.network" {
-            let allowed = record["outcome"] == "allow";
-            assert_eq!(
-                allowed,
-                record["principal"] == "server/user/one",
-                "{record}"
-            );
-        }
-    }
 }
 
 /// A connection that stands ends when the policies no longer allow it, and no new one is made.

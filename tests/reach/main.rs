@@ -4,6 +4,7 @@
 
 #![expect(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     clippy::print_stdout,
@@ -12,6 +13,8 @@
     reason = "a test program with its own `main`, which the lints do not know as tests"
 )]
 
+#[cfg(target_os = "linux")]
+mod apart;
 #[cfg(target_os = "linux")]
 mod cases;
 #[cfg(target_os = "linux")]
@@ -47,7 +50,7 @@ fn main() {
         ("answers", inside::answers),
         ("servers", inside::servers),
         ("changes", inside::changes),
-        ("apart", inside::apart),
+        ("apart", apart::neighbours),
         ("sbx_14", cases::a_list_is_enforced),
         ("web_10", cases::packed_answers_stay_packed),
         ("killed", killed::the_proxy_dies),

@@ -1,5 +1,6 @@
 //! The table of public faults: each test that it names is there, and no input lies idle.
 
+use crate::planted::check;
 use crate::{Fault, Source};
 
 /// `ID`, the file of a test, its function, and what it holds; one a line.
@@ -50,4 +51,25 @@ pub(crate) fn cases(sources: &[Source]) -> Vec<Fault> {
     });
     faults.extend(inputs);
     faults
+}
+
+#[test]
+fn cases_hold() {
+    let test = ("tests/a.rs", "/// SBX-01: …\nfn one() {}");
+    let input = ("tests/cases/sandbox/SBX-01.probe.sh", "");
+    let table = |text| [test, input, ("tests/cases/sandbox.tsv", text)];
+    let (row, idle) = (
+        "tests/cases/sandbox.tsv:1",
+        "tests/cases/sandbox/SBX-01.probe.sh:1",
+    );
+    for (text, want) in [
+        ("SBX-01\ttests/a.rs\tone\tit holds", &[][..]),
+        ("SBX-01\ttests/a.rs\ttwo\tit holds", &[row]),
+        ("SBX-01\ttests/b.rs\tone\tit holds", &[row]),
+        ("SBX-01\ttests/a.rs\tone\t", &[row]),
+        ("SBX-02\ttests/a.rs\tone\tit holds", &[row, idle]),
+        ("# nothing", &[idle]),
+    ] {
+        check(cases, &table(text), want);
+    }
 }

@@ -1,7 +1,7 @@
 //! Planted faults: each rule is shown a small wrong repository and must say so, and a right one
 //! and must be silent.
 
-use crate::{Fault, Source, cases, floors, homes, shape, store};
+use crate::{Fault, Source, floors, homes, shape, store};
 
 type Rule = fn(&[Source]) -> Vec<Fault>;
 
@@ -16,7 +16,7 @@ fn files(list: &[(&str, &str)]) -> Vec<Source> {
 
 /// The places that a rule finds fault with, as `line` numbers or `path:line`.
 #[track_caller]
-fn check(rule: Rule, list: &[(&str, &str)], want: &[&str]) {
+pub(crate) fn check(rule: Rule, list: &[(&str, &str)], want: &[&str]) {
     let faults = rule(&files(list));
     let got: Vec<&str> = faults.iter().map(|f| f.place.as_str()).collect();
     assert_eq!(got, want, "{list:?}\n{faults:#?}");
@@ -313,27 +313,6 @@ fn orphans_are_found() {
         &tree,
         &["src/a/lost.rs:1", "tests/x/z.rs:1"],
     );
-}
-
-#[test]
-fn cases_hold() {
-    let test = ("tests/a.rs", "/// SBX-01: …\nfn one() {}");
-    let input = ("tests/cases/sandbox/SBX-01.probe.sh", "");
-    let table = |text| [test, input, ("tests/cases/sandbox.tsv", text)];
-    let (row, idle) = (
-        "tests/cases/sandbox.tsv:1",
-        "tests/cases/sandbox/SBX-01.probe.sh:1",
-    );
-    for (text, want) in [
-        ("SBX-01\ttests/a.rs\tone\tit holds", &[][..]),
-        ("SBX-01\ttests/a.rs\ttwo\tit holds", &[row]),
-        ("SBX-01\ttests/b.rs\tone\tit holds", &[row]),
-        ("SBX-01\ttests/a.rs\tone\t", &[row]),
-        ("SBX-02\ttests/a.rs\tone\tit holds", &[row, idle]),
-        ("# nothing", &[idle]),
-    ] {
-        check(cases::cases, &table(text), want);
-    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! against streams in memory (`piped`).
 
 mod downstream;
+mod holds;
 mod piped;
 mod play;
 mod played;

@@ -8,14 +8,14 @@ use super::super::*;
 use crate::protocol::json::{Json, MESSAGE_MAX, Object, read};
 
 /// The server's side of the pipes.
-struct Server {
+pub(super) struct Server {
     reads: BufReader<DuplexStream>,
     writes: DuplexStream,
 }
 
 impl Server {
     /// The next line that the relay sends.
-    async fn line(&mut self) -> String {
+    pub(super) async fn line(&mut self) -> String {
         let mut line = String::new();
         self.reads.read_line(&mut line).await.unwrap();
         line
@@ -27,7 +27,7 @@ impl Server {
     }
 }
 
-fn connect() -> (Upstream, UpstreamEvents, Server) {
+pub(super) fn connect() -> (Upstream, UpstreamEvents, Server) {
     let (stdin, reads) = duplex(1 << 20);
     let (writes, stdout) = duplex(1 << 20);
     let (upstream, events) = Upstream::connect(
@@ -40,9 +40,9 @@ fn connect() -> (Upstream, UpstreamEvents, Server) {
     (upstream, events, Server { reads, writes })
 }
 
-const LIMIT: Duration = Duration::from_secs(60);
+pub(super) const LIMIT: Duration = Duration::from_secs(60);
 
-fn ask(
+pub(super) fn ask(
     upstream: &Upstream,
     options: CallOptions,
 ) -> tokio::task::JoinHandle<Result<Json, CallError>> {
@@ -55,7 +55,7 @@ fn json(text: &str) -> Json {
 }
 
 #[track_caller]
-fn reply(got: &Result<Json, CallError>, want: &str) {
+pub(super) fn reply(got: &Result<Json, CallError>, want: &str) {
     let got = match got {
         Ok(json) => json.to_string(),
         Err(error) => error.to_string(),
@@ -203,30 +203,6 @@ async fn a_cancelled_call_tells_the_server() {
     // A late answer is nobody's and harms nobody.
     server.say(r#"{"jsonrpc":"2.0","id":3,"result":1}"#).await;
     check(r#"{"jsonrpc":"2.0","id":1,"result":1}"#, "1").await;
-}
-
-/// While a person is asked on the server's behalf, neither limit runs; afterwards what is left does.
-#[tokio::test(start_paused = true)]
-async fn limits_stand_still_while_there_is_a_hold() {
-    let holds = Holds::default();
-    for hard_max in [LIMIT, 3 * LIMIT] {
-        let (upstream, _events, mut server) = connect();
-        let upstream = upstream.paused_by(holds.clone());
-        let start = tokio::time::Instant::now();
-        let options = CallOptions {
-            hard_max,
-            ..CallOptions::within(LIMIT)
-        };
-        let call = ask(&upstream, options);
-        server.line().await;
-        tokio::time::sleep(LIMIT / 2).await;
-        let hold = holds.begin();
-        tokio::time::sleep(10 * LIMIT).await;
-        assert!(!call.is_finished());
-        drop(hold);
-        reply(&call.await.unwrap(), "no answer and no progress within 1m");
-        assert_eq!(start.elapsed().as_secs(), (11 * LIMIT).as_secs());
-    }
 }
 
 #[tokio::test(start_paused = true)]
