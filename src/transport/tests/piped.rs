@@ -21,7 +21,7 @@ impl Server {
         line
     }
 
-    async fn say(&mut self, line: &str) {
+    pub(super) async fn say(&mut self, line: &str) {
         self.writes.write_all(line.as_bytes()).await.unwrap();
         self.writes.write_all(b"\n").await.unwrap();
     }
