@@ -268,7 +268,7 @@ impl PolicySet {
                 return Err(format!("two policies have the id {id}"));
             }
         }
-        let mut index = Index::new(&policies, &vocabulary.schema)?;
+        let mut index = Index::new(&policies, vocabulary.schema())?;
         index.look_at(members.folders());
         Ok(Self(Arc::new(Store {
             digest: digest(&policies, &members, &vocabulary),

@@ -90,7 +90,7 @@ pub(super) fn uid(kind: &EntityType, id: &str) -> EntityUID {
 
 /// What a store's policies are written in: the schema, with the actions of the tools that they name.
 pub(super) struct Vocabulary {
-    pub(super) schema: Schema,
+    /// Holds the schema.
     pub(super) validator: Validator,
     /// The actions with their groups.
     pub(super) actions: Entities,
@@ -157,12 +157,15 @@ impl Vocabulary {
         let all = Extensions::all_available();
         let stored = Entities::new().add_entities(actions, none, complete, all);
         Ok(Self {
-            validator: Validator::new(schema.clone()),
             actions: stored.map_err(|error| error.to_string())?,
-            schema,
+            validator: Validator::new(schema),
             typed,
             fitting: RwLock::default(),
         })
+    }
+
+    pub(super) fn schema(&self) -> &Schema {
+        self.validator.schema()
     }
 
     /// The tools with an action of their own.

@@ -49,7 +49,7 @@ pub(super) fn check_request(request: &Request, vocabulary: &Vocabulary) -> Resul
         ) else {
             return false;
         };
-        let schema = Some(vocabulary.schema.as_ref());
+        let schema = Some(vocabulary.schema().as_ref());
         let all = Extensions::all_available();
         Request::new(principal, action, resource, context, schema, all).is_ok()
     })

@@ -359,9 +359,71 @@ fn the_declaration_is_cedars() {
         .join("\n");
     let text = format!("{}\n{declared}", PolicySet::schema());
     let (read, _) = cedar_policy::Schema::from_cedarschema_str(&text).unwrap();
-    let ours = store(OWN).0.vocabulary.schema.clone();
+    let ours = store(OWN).0.vocabulary.schema().clone();
     let envs = |schema: &cedar_policy::Schema| schema.request_envs().count();
     assert_eq!(envs(&read), envs(&ours) + 1);
+}
+
+/// What is forbidden whatever the arguments is not listed, and only that.
+#[test]
+fn a_forbidden_tool_is_hidden() {
+    let check = |clause: &str, want: bool| {
+        let text = format!(
+            "@id(\"no\") @reason(\"r\") forbid (principal, action == Action::\"{TOOL}\", resource) {clause};"
+        );
+        let asking = with(json!({}));
+        let hidden = store(&text).never_allows(&asking.query()).is_some();
+        assert_eq!(hidden, want, "{clause}");
+    };
+    check("", true);
+    check("when { resource.server.sandboxed }", true);
+    check("when { context.input.path like \"*\" }", false);
+    check("when { context.args_valid }", false);
+}
+
+fn arguments() -> impl Strategy<Value = Json> {
+    let values = || {
+        select(vec![
+            json!("x"),
+            json!("1.5"),
+            json!(7),
+            json!(-0.5),
+            json!(2.0),
+            json!(1e30),
+            json!(0.12345),
+            json!(u64::MAX),
+            json!(true),
+            json!(null),
+            json!([]),
+            json!(["a", "a"]),
+            json!(["a", 1]),
+            json!([null]),
+            json!({}),
+            json!({"path": "x"}),
+        ])
+    };
+    let names = select(vec!["path", "head", "price", "tags", "any", "Path", ""]);
+    proptest::collection::btree_map(names, values(), 0..6).prop_map(|map| json!(map))
+}
+
+proptest! {
+    #![proptest_config(proptest::test_runner::Config::with_cases(256))]
+    /// Whatever is given is refused for what it is, or fits Cedar's schema: never something between.
+    #[test]
+    fn arguments_fit_or_are_refused(given in arguments()) {
+        use std::sync::LazyLock;
+        static SET: LazyLock<PolicySet> = LazyLock::new(|| forbidding("context.input.path == \"never\""));
+        let asking = with(given.clone());
+        match SET.judged(&asking.query()) {
+            Err(error) => assert!(error.is_of_tool(), "{given}: {error}"),
+            Ok(judged) => assert!(judged.request(Answer::None).is_ok(), "{given}"),
+        }
+        let typed = given["path"].is_string() && given.get("Path").is_none() && given.get("").is_none();
+        let head = given.get("head").is_none_or(|head| head.is_i64() || *head == json!(2.0));
+        let price = given.get("price").is_none_or(|it| it.is_i64() || [json!(-0.5), json!(2.0)].contains(it));
+        let tags = given.get("tags").is_none_or(|it| [json!([]), json!(["a", "a"])].contains(it));
+        assert_eq!(SET.judged(&asking.query()).is_ok(), typed && head && price && tags, "{given}");
+    }
 }
 
 fn told(request: Json, expect: &str) -> Vec<PolicyTest> {

@@ -1,5 +1,6 @@
 //! Tests of the organisation's bundle on a machine.
 
 mod bundles;
+mod locked_bundle;
 mod server;
 mod shipped_by_address;

@@ -64,6 +64,39 @@ fn what_means_nothing_is_refused() {
     );
 }
 
+/// The schema of the file says what the program writes, and what it refuses.
+#[test]
+fn the_schema_of_the_file_holds() {
+    let text = include_str!("../../../../schemas/tools-lock.v1.json");
+    let published: Json = serde_json::from_str(text).unwrap();
+    let published = jsonschema::validator_for(&published).unwrap();
+    let schema = json!({"type": "object", "required": ["b"], "properties": {
+        "a": {"type": ["string", "null"]}, "c": {},
+        "b": {"type": "array", "items": {"type": "object", "properties": {"d": {"type": "number"}}}},
+    }});
+    let good: Json = serde_json::from_str(&lock("user/fs/x", &schema)).unwrap();
+    assert!(published.is_valid(&good), "{good}");
+    let check = |at: &str, value: Json| {
+        let mut bad = good.clone();
+        *bad.pointer_mut(at).unwrap() = value;
+        assert!(!published.is_valid(&bad), "{bad}");
+        let text = bad.to_string();
+        assert!(ToolLock::read(&file(Layer::User, &text)).is_err(), "{text}");
+    };
+    check("/version", json!(2));
+    check("/tools/user~1fs~1x/digest", json!("x"));
+    check("/tools/user~1fs~1x/input/a", json!({"type": "Text"}));
+    check(
+        "/tools/user~1fs~1x/input/a",
+        json!({"type": "String", "optionel": true}),
+    );
+    check(
+        "/tools/user~1fs~1x/input/b/element",
+        json!({"type": "Record"}),
+    );
+    check("/tools/user~1fs~1x/input/c", json!({"type": "Omitted"}));
+}
+
 /// The organisation's lock wins over the user's, in whatever order they come; a project has none.
 #[test]
 fn the_organisation_locks_first() {
