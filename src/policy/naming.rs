@@ -42,13 +42,19 @@ impl Named {
         let mut tools: BTreeMap<String, TypedTool> = BTreeMap::new();
         let (mut unknown, mut problems) = (HashSet::new(), Vec::new());
         for loaded in all {
-            for name in tools_named(&loaded.policy.as_ref().condition()) {
-                let Some(locked) = locks.get(&name) else {
-                    unknown.insert(loaded.policy.id().clone());
-                    problems.push(unlocked(sources, loaded, &name));
-                    continue;
-                };
-                tools.entry(name).or_insert_with(|| TypedTool {
+            let names = tools_named(&loaded.policy.as_ref().condition());
+            let (known, other): (Vec<_>, Vec<_>) = names
+                .into_iter()
+                .partition(|name| locks.get(name).is_some());
+            if !other.is_empty() {
+                unknown.insert(loaded.policy.id().clone());
+            }
+            problems.extend(other.iter().map(|name| unlocked(sources, loaded, name)));
+            for (name, locked) in known
+                .iter()
+                .filter_map(|name| Some((name, locks.get(name)?)))
+            {
+                tools.entry(name.clone()).or_insert_with(|| TypedTool {
                     tool: locked.tool.clone(),
                     lock: locked.file.clone(),
                     named: named(loaded),

@@ -48,6 +48,9 @@ pub struct Relocked {
     pub tools: Vec<TypedTool>,
 }
 
+/// A tool that cannot be typed, and why not.
+pub type Untyped = (String, String);
+
 /// A server's tools by their qualified names, each typed or with the reason why it is not.
 type Typed = BTreeMap<String, Result<LockedTool, String>>;
 
@@ -57,10 +60,7 @@ impl Workspace {
     ///
     /// # Errors
     /// When there is no such server, or none of its tools was agreed to for good.
-    pub fn typed_tools(
-        &self,
-        server: &str,
-    ) -> Result<(Vec<TypedTool>, Vec<(String, String)>), Error> {
+    pub fn typed_tools(&self, server: &str) -> Result<(Vec<TypedTool>, Vec<Untyped>), Error> {
         let (mut tools, mut untyped) = (Vec::new(), Vec::new());
         for (name, tool) in self.typed(server)?.1 {
             match tool {

@@ -8,6 +8,9 @@ mod facts;
 mod replay;
 mod slices;
 mod typed;
+mod typed_refused;
+mod typed_slices;
+mod typed_told;
 
 use super::load::load_with;
 use super::set::builtin_sources;

@@ -1,26 +1,18 @@
-//! Tools that policies name as actions: what is judged, what is refused, and that slices judge such
-//! calls like the whole set.
-
-use std::sync::Arc;
+//! Tools that policies name as actions: what is judged, and why a call is denied.
 
 use proptest::prelude::{Strategy, proptest};
-use proptest::sample::{select, subsequence};
+use proptest::sample::select;
 use serde_json::{Value as Json, json};
 
-use super::base::{Asking, call, env, exec, tools};
-use super::slices::same_as_cedar;
+use super::base::{Asking, call};
 use crate::digest::Digest;
-use crate::policy::evaluate::Judge;
-use crate::policy::facts::{self, Mentioned};
-use crate::policy::load::{Checked, Loaded, load_with};
-use crate::policy::members::Members;
-use crate::policy::typed::{LockedTool, Locks, ToolLock};
-use crate::policy::{PolicyOutcome, PolicySet, PolicySource, PolicyTest, StoreParts};
+use crate::policy::typed::{LockedTool, ToolLock};
+use crate::policy::{PolicyOutcome, PolicySet, PolicySource, StoreParts};
 use crate::request::{Answer, Layer};
 
-const TOOL: &str = "user/files/read_text_file";
+pub(super) const TOOL: &str = "user/files/read_text_file";
 
-fn schema() -> Json {
+pub(super) fn schema() -> Json {
     json!({
         "type": "object",
         "properties": {
@@ -34,7 +26,7 @@ fn schema() -> Json {
     })
 }
 
-fn source(layer: Layer, text: &str) -> PolicySource {
+pub(super) fn source(layer: Layer, text: &str) -> PolicySource {
     PolicySource {
         layer,
         file: "test.cedar".to_owned(),
@@ -42,7 +34,7 @@ fn source(layer: Layer, text: &str) -> PolicySource {
     }
 }
 
-fn lock(tools: &[(&str, &Json)]) -> PolicySource {
+pub(super) fn lock(tools: &[(&str, &Json)]) -> PolicySource {
     let mut lock = ToolLock::default();
     for (name, schema) in tools {
         let tool = LockedTool::new(Digest::of("tool"), schema).unwrap();
@@ -55,7 +47,7 @@ fn lock(tools: &[(&str, &Json)]) -> PolicySource {
     }
 }
 
-fn parts(text: &str) -> StoreParts {
+pub(super) fn parts(text: &str) -> StoreParts {
     StoreParts {
         sources: vec![source(Layer::User, text)],
         locks: vec![lock(&[
@@ -66,30 +58,30 @@ fn parts(text: &str) -> StoreParts {
     }
 }
 
-fn store(text: &str) -> PolicySet {
+pub(super) fn store(text: &str) -> PolicySet {
     match PolicySet::build(&parts(text)) {
         Ok((set, _)) => set,
         Err(problems) => panic!("{}", lines(&problems)),
     }
 }
 
-fn lines(problems: &[crate::policy::PolicyProblem]) -> String {
+pub(super) fn lines(problems: &[crate::policy::PolicyProblem]) -> String {
     let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
     lines.join("\n")
 }
 
-fn refused(parts: &StoreParts) -> String {
+pub(super) fn refused(parts: &StoreParts) -> String {
     lines(&PolicySet::build(parts).unwrap_err())
 }
 
-fn with(arguments: Json) -> Asking {
+pub(super) fn with(arguments: Json) -> Asking {
     let mut asking = call();
     asking.call().arguments = arguments;
     asking
 }
 
 /// Everything is permitted but what this forbids of the tool's own action.
-fn forbidding(when: &str) -> PolicySet {
+pub(super) fn forbidding(when: &str) -> PolicySet {
     store(&format!(
         "@id(\"all\") @reason(\"r\") permit (principal, action, resource);
          @id(\"no\") @reason(\"r\") forbid (principal, action == Action::\"{TOOL}\", resource) when {{ {when} }};"
@@ -210,159 +202,7 @@ fn names_hold_anything() {
     assert_eq!(asking.outcome(&set), PolicyOutcome::Allow);
 }
 
-const OWN: &str = "@id(\"own\") @reason(\"r\") forbid (principal, action == Action::\"user/files/read_text_file\", resource) when { context.input.path == \"a\" };";
-
-#[test]
-fn what_would_go_quiet_is_refused() {
-    let check = |text: &str, want: &[&str]| {
-        let said = refused(&parts(text));
-        for part in want {
-            assert!(said.contains(part), "{said}");
-        }
-    };
-    // A parameter that the tool does not have, or has no more.
-    check(
-        &OWN.replace("input.path", "input.pth"),
-        &[
-            "test.cedar:1:",
-            "pth",
-            "\"path\": String",
-            "\"head\"?: Long",
-        ],
-    );
-    check(
-        &OWN.replace("input.path == \"a\"", "input.any == \"a\""),
-        &["`any` is left out: it may be anything"],
-    );
-    check(
-        &OWN.replace("path == \"a\"", "path == 5"),
-        &["test.cedar:1:"],
-    );
-    check(
-        &OWN.replace("path == \"a\"", "head == 5"),
-        &["test.cedar:1:", "has"],
-    );
-    // A misspelt name after `has` is only a warning of Cedar's.
-    check(
-        &OWN.replace("input.path == \"a\"", "input has pth"),
-        &["test.cedar:1:"],
-    );
-    // A tool that no lock knows.
-    check(
-        &format!(
-            "{OWN}\n{}",
-            OWN.replace("read_text_file", "gone").replace("own", "gone")
-        ),
-        &[
-            "test.cedar:2:55: user/test/gone: names the tool `user/files/gone`",
-            "creance policy schema --server user/files --write",
-        ],
-    );
-    let mut without = parts(OWN);
-    without.locks.clear();
-    assert!(refused(&without).contains("no tools.lock.json beside the policies knows it"));
-    // Policies that would miss the calls.
-    let missing = |head: &str, when: &str| {
-        let more = format!(
-            "@id(\"miss\") @reason(\"r\") forbid (principal, {head}, resource) when {{ {when} }};"
-        );
-        assert!(
-            PolicySet::build(&StoreParts {
-                sources: vec![source(Layer::User, &more)],
-                ..StoreParts::default()
-            })
-            .is_ok(),
-            "{more}"
-        );
-        check(
-            &format!("{OWN}\n{more}"),
-            &[
-                "test.cedar:2:1: user/test/miss:",
-                "behind `action in`",
-                "write `action in",
-            ],
-        );
-    };
-    missing("action == Action::\"tool.call\"", "context.args_valid");
-    missing("action", "action == Action::\"tool.call\"");
-    missing("action", "action != Action::\"tool.call\"");
-    missing("action", "[Action::\"tool.call\"].contains(action)");
-    missing(
-        "action in Action::\"tool\"",
-        "!(action == Action::\"tool.call\")",
-    );
-    // Those of other layers as well, and in the organisation's words.
-    let mut both = parts(OWN);
-    let general = "@id(\"g\") @reason(\"r\") forbid (principal, action == Action::\"tool.call\", resource) when { context.secrets_in_args };";
-    both.sources.push(PolicySource {
-        file: "org.cedar".to_owned(),
-        ..source(Layer::Org, general)
-    });
-    assert!(
-        refused(&both).contains("org.cedar:1:1: org/org/g:"),
-        "{}",
-        refused(&both)
-    );
-    both.sources[1].text = general.replace("action ==", "action in");
-    assert!(PolicySet::build(&both).is_ok());
-}
-
-/// What comes with the program stands beside any tool's own action.
-#[test]
-fn shipped_policies_see_typed_calls() {
-    let folders = [
-        "policies/builtin",
-        "policies/organisation",
-        "policies/examples",
-        "policies/postures/careful",
-        "policies/postures/everyday",
-        "policies/postures/locked-down",
-        "examples/policies",
-    ];
-    let mut seen = 0;
-    for folder in folders {
-        let files = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-        for file in files.read_dir().unwrap().map(|file| file.unwrap().path()) {
-            if file.extension().is_some_and(|ext| ext == "cedar") {
-                let text = std::fs::read_to_string(&file).unwrap();
-                assert!(
-                    !text.contains("== Action::\"tool.call\""),
-                    "{}",
-                    file.display()
-                );
-                seen += 1;
-            }
-        }
-    }
-    assert!(seen >= 10, "{seen}");
-}
-
-#[test]
-fn the_store_digest_knows_the_lock() {
-    let one = store(OWN).digest();
-    let mut other = parts(OWN);
-    let mut wider = schema();
-    wider["properties"]["more"] = json!({"type": "string"});
-    other.locks = vec![lock(&[(TOOL, &wider)])];
-    assert_ne!(PolicySet::build(&other).unwrap().0.digest(), one);
-    // What no policy names is no part of it.
-    other.locks = vec![lock(&[(TOOL, &schema()), ("user/files/unnamed", &wider)])];
-    assert_eq!(PolicySet::build(&other).unwrap().0.digest(), one);
-}
-
-#[test]
-fn the_declaration_is_cedars() {
-    let tool = LockedTool::new(Digest::of("tool"), &schema()).unwrap();
-    let names = [TOOL, "user/files/ns::tool \"x\"/v2-\u{fc}"];
-    let declared = names
-        .map(|name| PolicySet::typed_action(name, &tool))
-        .join("\n");
-    let text = format!("{}\n{declared}", PolicySet::schema());
-    let (read, _) = cedar_policy::Schema::from_cedarschema_str(&text).unwrap();
-    let ours = store(OWN).0.vocabulary.schema().clone();
-    let envs = |schema: &cedar_policy::Schema| schema.request_envs().count();
-    assert_eq!(envs(&read), envs(&ours) + 1);
-}
+pub(super) const OWN: &str = "@id(\"own\") @reason(\"r\") forbid (principal, action == Action::\"user/files/read_text_file\", resource) when { context.input.path == \"a\" };";
 
 /// What is forbidden whatever the arguments is not listed, and only that.
 #[test]
@@ -426,98 +266,6 @@ proptest! {
     }
 }
 
-fn told(request: Json, expect: &str) -> Vec<PolicyTest> {
-    let test = json!([{"name": "t", "do": request, "expect": expect}]);
-    PolicyTest::read(&PolicySource {
-        file: "t.json".to_owned(),
-        ..source(Layer::User, &test.to_string())
-    })
-    .unwrap()
-}
-
-/// Tests tell a typed call by its action or by its tool, with coverage and mutation.
-#[test]
-fn tests_tell_typed_calls() {
-    let set = forbidding("context.input.path like \"*.lock\"");
-    let check = |request: Json, expect: &str, want: Option<&str>| {
-        let report = set.test(&told(request.clone(), expect), &[Layer::User]);
-        let problem = report.results[0].problem.as_deref();
-        match want {
-            None => assert_eq!(problem, None, "{request}"),
-            Some(want) => assert!(problem.is_some_and(|it| it.contains(want)), "{problem:?}"),
-        }
-    };
-    let own = |input: Json| json!({"action": TOOL, "input": input});
-    check(own(json!({"path": "a.lock"})), "deny", None);
-    check(own(json!({"path": "a.md"})), "allow", None);
-    check(
-        json!({"action": "tool.call", "tool": TOOL, "input": {"path": "a.lock"}}),
-        "deny",
-        None,
-    );
-    check(
-        json!({"action": "tool.call", "server": "user/files", "tool": "read_text_file", "arguments": {"path": "a.lock"}}),
-        "deny",
-        None,
-    );
-    check(
-        json!({"action": "tool.call", "server": "user/files", "tool": "other", "arguments": {"x": "a.lock"}}),
-        "allow",
-        None,
-    );
-    check(
-        own(json!({"pth": "a"})),
-        "deny",
-        Some("`pth` is not in the tool's input schema"),
-    );
-    check(
-        json!({"action": "user/files/gone"}),
-        "deny",
-        Some("there is no action"),
-    );
-    check(
-        json!({"action": TOOL, "server": "user/other", "input": {"path": "a"}}),
-        "deny",
-        Some("the tool is one of user/files"),
-    );
-    check(
-        json!({"action": TOOL, "input": {}, "arguments": {}}),
-        "deny",
-        Some("two words for one thing"),
-    );
-    let tests = [
-        told(own(json!({"path": "a.lock"})), "deny"),
-        told(own(json!({"path": "a.md"})), "allow"),
-    ]
-    .concat();
-    let report = set.test(&tests, &[Layer::User]);
-    assert_eq!(
-        report
-            .uncovered()
-            .map(|it| it.id.clone())
-            .collect::<Vec<_>>(),
-        Vec::<String>::new()
-    );
-    assert_eq!(
-        report.unheld().map(|it| it.id.clone()).collect::<Vec<_>>(),
-        Vec::<String>::new()
-    );
-    let half = set.test(&tests[1..], &[Layer::User]);
-    assert_eq!(half.unheld().count(), 1);
-}
-
-#[test]
-fn policies_beside_a_test_may_name_the_tool() {
-    let set = store("@id(\"all\") @reason(\"r\") permit (principal, action, resource);");
-    let test = json!([{"name": "t", "beside": OWN, "expect": "deny", "do": {"action": "tool.call", "tool": "read_text_file", "server": "user/files", "arguments": {"path": "a"}}}]);
-    let tests = PolicyTest::read(&PolicySource {
-        file: "t.json".to_owned(),
-        ..source(Layer::User, &test.to_string())
-    })
-    .unwrap();
-    assert_eq!(set.test(&tests, &[]).results[0].problem, None);
-}
-
 #[test]
 fn explanations_and_records_name_the_action() {
     let set = forbidding("context.input.path like \"*.md\"");
@@ -541,106 +289,4 @@ fn explanations_and_records_name_the_action() {
             .get("typed_action")
             .is_none()
     );
-}
-
-const HEADS: [&str; 6] = [
-    "action",
-    "action in Action::\"tool.call\"",
-    "action in Action::\"tool\"",
-    "action == Action::\"user/files/read_text_file\"",
-    "action in [Action::\"user/files/read_text_file\", Action::\"start\"]",
-    "action == Action::\"sandbox.env\"",
-];
-const SCOPES: [&str; 4] = [
-    "resource",
-    "resource in Server::\"user/files\"",
-    "resource == Tool::\"user/files/read_text_file\"",
-    "resource is Tool in Source::\"user\"",
-];
-const CLAUSES: [&str; 4] = [
-    "",
-    "when { context.input.path like \"*.md\" }",
-    "when { context.input has head && context.input.head > 5 }",
-    "when { context.secrets_in_args }",
-];
-
-/// Every combination that Cedar accepts, with what they are written in.
-fn pool() -> Checked {
-    let (locks, _) = Locks::read(&[lock(&[(TOOL, &schema())])]).unwrap();
-    let mut sources = vec![source(Layer::User, OWN)];
-    for effect in ["permit", "forbid"] {
-        for head in HEADS {
-            for scope in SCOPES {
-                for (at, clause) in CLAUSES.iter().enumerate() {
-                    sources.push(PolicySource {
-                        file: format!("f{}.cedar", sources.len()),
-                        ..source(
-                            Layer::User,
-                            &format!(
-                                "@id(\"p{at}\") {effect} (principal, {head}, {scope}) {clause};"
-                            ),
-                        )
-                    });
-                }
-            }
-        }
-    }
-    let refused = load_with(&sources, &locks, &[]).unwrap_err();
-    let refused: Vec<String> = refused
-        .into_iter()
-        .filter(|it| it.fatal)
-        .map(|it| it.file)
-        .collect();
-    sources.retain(|source| !refused.contains(&source.file));
-    load_with(&sources, &locks, &[]).unwrap()
-}
-
-fn requests() -> Vec<Asking> {
-    let mut other = call();
-    other.call().tool.name = "other".to_owned();
-    let mut secret = call();
-    secret.call().secrets = true;
-    vec![
-        call(),
-        other,
-        secret,
-        with(json!({"path": "x", "head": 3})),
-        env("LANG"),
-        exec(),
-        tools(),
-    ]
-}
-
-#[test]
-fn the_pool_is_large() {
-    assert!(pool().policies.len() > 90, "{}", pool().policies.len());
-}
-
-fn picked() -> impl Strategy<Value = Vec<Arc<Loaded>>> {
-    let all: Vec<Arc<Loaded>> = pool().policies.into_iter().map(Arc::new).collect();
-    subsequence(all, 1..12)
-}
-
-proptest! {
-    #![proptest_config(proptest::test_runner::Config::with_cases(32))]
-    #[test]
-    fn slices_judge_typed_calls_like_the_whole(extra in picked(), held in select(vec![
-        Answer::None, Answer::Session, Answer::Once,
-    ])) {
-        let vocabulary = pool().vocabulary;
-        let builtin = PolicySet::builtin();
-        let all: Vec<Arc<Loaded>> = builtin.0.policies.values().cloned().chain(extra).collect();
-        let whole = cedar_policy::PolicySet::from_policies(all.iter().map(|one| one.policy.clone())).unwrap();
-        let set = PolicySet::with(all, Members::default(), (vocabulary, Locks::default())).unwrap();
-        for asking in requests() {
-            let query = asking.query();
-            let judged = set.judged(&query).unwrap();
-            let sliced = Judge::new(&set.0, &judged).ruling(Some(&query), held);
-            let judged = facts::judged(&query, Mentioned::Any, set.0.terms()).unwrap();
-            let mut judge = Judge::new(&set.0, &judged);
-            judge.rules = set.0.index.all();
-            assert_eq!(sliced, judge.ruling(Some(&query), held), "{query:?}");
-            same_as_cedar(&judge, &judged, held, &whole);
-        }
-    }
 }

@@ -52,7 +52,7 @@ fn a_bundle_ships_its_lock() {
     let files = read_bundle(folder.path().to_str().unwrap(), None).unwrap();
     // Packed into one file and unpacked, it is the same.
     let files = BundleFiles::unpack(files.pack().as_bytes()).unwrap();
-    let bundle = verify_bundle(&files, &[public.clone()]).unwrap();
+    let bundle = verify_bundle(&files, std::slice::from_ref(&public)).unwrap();
     let policies = Policies::of_parts(bundle.parts.clone());
     assert!(policies.whole, "{:?}", policies.notices);
     let tests: Vec<PolicyTest> = bundle
