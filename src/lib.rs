@@ -142,8 +142,9 @@ pub use request::{
 };
 pub use runner::{
     BundleInfo, CommandExit, CommandSpec, Draft, Effect, Error, ErrorKind, Forecast, NoticePlace,
-    Policies, PolicyFiles, PolicyNotice, Posture, Reach, Relocked, Runner, RunningServer,
-    ServerReport, ServerSpec, Session, Shadow, ToolReply, ToolSummary, TypedTool, Untyped,
+    Outlook, Policies, PolicyFiles, PolicyNotice, Posture, Reach, Relocked, Runner, RunningServer,
+    ServerReport, ServerSpec, Session, Shadow, ToolOutlook, ToolReply, ToolSummary, TypedTool,
+    Untyped,
     Workspace, WorkspaceOptions, read_bundle, replace_file, verify_bundle,
 };
 pub use sandbox::{

@@ -4,6 +4,7 @@
 
 #[path = "tidy/cases.rs"]
 mod cases;
+mod replayed;
 #[path = "tidy/floors.rs"]
 mod floors;
 #[path = "tidy/homes.rs"]

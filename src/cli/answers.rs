@@ -67,30 +67,30 @@ fn list(entries: &[Entry], form: Form) {
         return;
     }
     for entry in entries {
-        out::line(&format!(
+        out::folded(&format!(
             "{}  {} for {}",
             entry.id(),
             entry.action,
             entry.resource
         ));
-        out::line(&format!("  covers   {}", entry.scope));
+        out::folded(&format!("  covers   {}", entry.scope));
         let agent = match entry.principal.as_str() {
             "*" => "any agent",
             agent => agent,
         };
-        out::line(&format!("  for      {agent}"));
-        out::line(&format!(
+        out::folded(&format!("  for      {agent}"));
+        out::folded(&format!(
             "  given    {} by {}",
             day(entry.at_ms),
             entry.channel
         ));
         let until = entry.until_ms.map_or("revoked".to_owned(), day);
-        out::line(&format!(
+        out::folded(&format!(
             "  until    {until}, or until what it is about changes"
         ));
     }
     if entries.is_empty() {
-        out::line("no lasting answers: \"always\" at a question makes one");
+        out::folded("no lasting answers: \"always\" at a question makes one");
     }
 }
 

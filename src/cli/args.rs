@@ -15,6 +15,7 @@ use super::{
 #[command(
     name = "creance",
     version,
+    term_width = help_width(),
     after_help = "Exit codes: 0 done, 1 failed, 2 usage, 3 denied by policy, 4 needs an answer.\n\
                   Try it: creance demo"
 )]
@@ -27,24 +28,24 @@ struct Cli {
 enum Command {
     /// The whole product in one minute, with nothing but this binary
     Demo(demo::DemoArgs),
-    /// The gateway: one MCP server (stdio) in front of all configured servers
+    /// The gateway: one MCP server (stdio) in front of all yours
     Serve(serve::ServeArgs),
     /// Run one command in the sandbox, under policy
     Run(run::RunArgs),
     /// Answer waiting questions
     Approve(approve::ApproveArgs),
-    /// List lasting answers, take them back, make policies of them
+    /// Lasting answers: list them, take them back, make policies of them
     #[command(subcommand)]
     Answers(answers::AnswersCommand),
     /// List, add, remove, trust and forget servers
     #[command(subcommand)]
     Server(server::ServerCommand),
-    /// Check, explain and list policies
+    /// Policies: check, test, explain, compare, write; make bundles of them
     #[command(subcommand)]
     Policy(policy::PolicyCommand),
-    /// What would be decided, without doing it
+    /// What would be decided: servers, one request, a recorded session
     DryRun(dry_run::DryRunArgs),
-    /// Show, verify, count, export and decide again what is in the audit log
+    /// The audit log: show, verify, count, export, decide again
     #[command(subcommand)]
     Audit(audit::AuditCommand),
     /// Check the configuration files
@@ -52,6 +53,11 @@ enum Command {
     Config(config::ConfigCommand),
     /// What this machine can enforce, tested by doing it
     Doctor(doctor::DoctorArgs),
+}
+
+/// Help is as wide as the terminal, and 80 columns where there is none.
+fn help_width() -> usize {
+    creance::stdout_width().unwrap_or(80).clamp(40, 100)
 }
 
 /// Parses the command line and runs the command.

@@ -36,7 +36,7 @@ pub(crate) fn run(args: DoctorArgs) -> Outcome {
     let reach = workspace.reach()?;
     let test = if args.self_test {
         if !args.json {
-            out::line(&report.to_string());
+            out::folded(&report.to_string());
         }
         Some(self_test(args.shown())?)
     } else {
@@ -46,7 +46,7 @@ pub(crate) fn run(args: DoctorArgs) -> Outcome {
         json(&report, &workspace, (&reach, test.as_ref()));
     } else {
         if test.is_none() {
-            out::line(&report.to_string());
+            out::folded(&report.to_string());
         }
         files(&workspace);
         reach.iter().for_each(in_reach);
@@ -75,18 +75,18 @@ fn json(
 }
 
 fn files(workspace: &Workspace) {
-    out::line("policy files");
+    out::folded("policy files");
     for file in &workspace.policies().files {
-        out::line(&format!("  {file}"));
+        out::folded(&format!("  {file}"));
     }
     if workspace.policies().files.is_empty() {
-        out::line("  none but the built-in ones");
+        out::folded("  none but the built-in ones");
     }
     let project = workspace
         .project()
         .map_or_else(|| "none".to_owned(), |p| p.display().to_string());
-    out::line(&format!("project: {project}"));
-    out::line(&format!("audit log: {}", workspace.audit_log().display()));
+    out::folded(&format!("project: {project}"));
+    out::folded(&format!("audit log: {}", workspace.audit_log().display()));
 }
 
 /// Which attempts of the self-test are shown.
@@ -118,11 +118,11 @@ fn self_test(shown: Shown) -> Result<SelfTest, Error> {
         if backend != result.backend {
             summary(&backend, &std::mem::take(&mut counts));
             backend.clone_from(&result.backend);
-            out::line(&format!("self-test  {backend}"));
+            out::folded(&format!("self-test  {backend}"));
         }
         *counts.entry(result.verdict).or_default() += 1;
         if shown == Shown::All || result.verdict != EscapeVerdict::Held {
-            out::line(&format!("  {result}"));
+            out::folded(&format!("  {result}"));
         }
     };
     let test = creance::self_test(&mut tell);
@@ -132,10 +132,10 @@ fn self_test(shown: Shown) -> Result<SelfTest, Error> {
     }
     summary(&backend, &counts);
     for (backend, why) in &test.untried {
-        out::line(&format!("self-test  {backend} was not tried: {why}"));
+        out::folded(&format!("self-test  {backend} was not tried: {why}"));
     }
     let failed = test.count(EscapeVerdict::Failed);
-    out::line(&match failed {
+    out::folded(&match failed {
         0 => "self-test  nothing got out\n".to_owned(),
         one_or_more => {
             format!("self-test  {one_or_more} FAILED: please report them (SECURITY.md)\n")
@@ -149,7 +149,7 @@ fn summary(backend: &str, counts: &BTreeMap<EscapeVerdict, usize>) {
         return;
     }
     let count = |verdict| counts.get(&verdict).copied().unwrap_or(0);
-    out::line(&format!(
+    out::folded(&format!(
         "self-test  {backend}: {} held, {} weak and said to be, {} skipped, {} failed",
         count(EscapeVerdict::Held),
         count(EscapeVerdict::Weak),
@@ -160,8 +160,8 @@ fn summary(backend: &str, counts: &BTreeMap<EscapeVerdict, usize>) {
 
 /// What one server would have.
 fn in_reach(reach: &Reach) {
-    out::line(&format!("\n{}", reach.id));
-    let say = |name: &str, text: &str| out::line(&format!("  {name:<10} {text}"));
+    out::folded(&format!("\n{}", reach.id));
+    let say = |name: &str, text: &str| out::folded(&format!("  {name:<10} {text}"));
     if let Some(confinement) = &reach.confinement {
         say("sandbox", &confinement.to_string());
     }

@@ -6,6 +6,8 @@ use clap::Args;
 use creance::{Error, Workspace, steers, visible_lines};
 use serde::Serialize;
 
+use super::paint;
+
 /// For whom data is printed.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Form {
@@ -25,6 +27,14 @@ impl Form {
 /// wrote: nothing in them reaches the terminal as a control.
 pub(crate) fn line(text: &str) {
     let _ = writeln!(io::stdout().lock(), "{}", visible_lines(text));
+}
+
+/// The same for columns: at a terminal, what is wider than it goes on below its column.
+pub(crate) fn folded(text: &str) {
+    match creance::stdout_width() {
+        Some(width) => line(&paint::folded(text, width)),
+        None => line(text),
+    }
 }
 
 /// Prints a text whose parts from strangers are written out already, with its colours.

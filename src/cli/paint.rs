@@ -25,6 +25,13 @@ impl Paint {
         }
     }
 
+    /// How wide standard output is, where a terminal or the person (`COLUMNS`) says it. What is read
+    /// by programs is not broken into lines.
+    pub(crate) fn given_width() -> Option<usize> {
+        let wanted = || std::env::var("COLUMNS").ok()?.parse().ok();
+        creance::stdout_width().or_else(wanted)
+    }
+
     /// The lines as text.
     pub(crate) fn text(self, lines: &[Line]) -> String {
         let line = |line: &Line| match self.colour {
@@ -46,6 +53,9 @@ fn colour(terminal: Option<&str>, no_color: &str) -> Colour {
     }
 }
 
+/// Wider than any line that people wrote.
+pub(crate) const UNBROKEN: usize = 10_000;
+
 /// A table: a head and rows. Cells may hold any text.
 #[derive(Debug)]
 pub(crate) struct Table {
@@ -60,8 +70,13 @@ const COLUMN_MIN: usize = 24;
 
 impl Table {
     pub(crate) fn new<const N: usize>(head: [&str; N]) -> Self {
+        Self::with(&head)
+    }
+
+    /// A table with as many columns as this head.
+    pub(crate) fn with(head: &[&str]) -> Self {
         Self {
-            head: head.map(str::to_owned).to_vec(),
+            head: head.iter().map(|name| (*name).to_owned()).collect(),
             rows: Vec::new(),
         }
     }
@@ -69,7 +84,12 @@ impl Table {
     /// Adds a row; cells beyond the head are shown too.
     pub(crate) fn row<const N: usize>(&mut self, cells: [(Tone, &str); N]) {
         let cells = cells.map(|(tone, text)| (tone, text.to_owned()));
-        self.rows.push(cells.to_vec());
+        self.cells(cells.to_vec());
+    }
+
+    /// The same, of any length.
+    pub(crate) fn cells(&mut self, cells: Vec<(Tone, String)>) {
+        self.rows.push(cells);
     }
 
     /// The table at this width: cells that are too wide are wrapped, never cut.
@@ -93,7 +113,7 @@ fn column_widths(rows: &[Vec<(Tone, String)>], width: usize) -> Vec<usize> {
         .map(|at| {
             rows.iter()
                 .filter_map(|row| row.get(at))
-                .map(natural)
+                .map(|(_, text)| natural(text))
                 .max()
                 .unwrap_or(0)
         })
@@ -109,12 +129,14 @@ fn column_widths(rows: &[Vec<(Tone, String)>], width: usize) -> Vec<usize> {
     columns
 }
 
-fn natural((_, text): &(Tone, String)) -> usize {
+/// Columns of a text's widest line.
+pub(crate) fn natural(text: &str) -> usize {
     let lines = creance::wrap_untrusted(text, usize::MAX);
     lines.iter().map(Line::columns).max().unwrap_or(0)
 }
 
-fn row_lines(row: &[(Tone, String)], columns: &[usize]) -> Vec<Line> {
+/// The lines of a row in columns of these widths: cells that are too wide are wrapped, never cut.
+pub(crate) fn row_lines(row: &[(Tone, String)], columns: &[usize]) -> Vec<Line> {
     let cells: Vec<(Tone, usize, Vec<Line>)> = row
         .iter()
         .zip(columns)
@@ -142,6 +164,38 @@ fn cells_line(cells: &[(Tone, usize, Vec<Line>)], at: usize) -> Line {
     line
 }
 
+/// A text whose lines fit a terminal: what is too long goes on below the column in which it began.
+pub(crate) fn folded(text: &str, width: usize) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.lines() {
+        let indent = column_of(line, width / 2);
+        let mut at = 0;
+        for word in line.split_inclusive(' ') {
+            let columns = natural(word.trim_end());
+            if at > indent && at + columns > width {
+                out.truncate(out.trim_end_matches(' ').len());
+                out.push('\n');
+                out.push_str(&" ".repeat(indent));
+                at = indent;
+            }
+            out.push_str(word);
+            at += columns + (word.len() - word.trim_end().len());
+        }
+        out.push('\n');
+    }
+    out.truncate(out.trim_end_matches('\n').len());
+    out
+}
+
+/// Where the last column of a line begins: behind the last gap of two blanks in its first part.
+fn column_of(line: &str, most: usize) -> usize {
+    let indent = line.len() - line.trim_start().len();
+    let head: String = line.chars().take(most).collect();
+    let gap = head.trim_end().rfind("  ").map(|gap| gap + GAP);
+    let column = gap.map_or(0, |at| head.chars().count().min(at));
+    column.max(indent + GAP).min(most)
+}
+
 /// How the library paints records for this output.
 pub(crate) fn audit_paint(paint: Paint) -> creance::Paint {
     match paint.colour {
@@ -161,6 +215,17 @@ mod tests {
         assert_eq!(colour(Some("xterm"), "1"), Colour::Plain);
         assert_eq!(colour(Some("xterm"), "0"), Colour::Plain);
         assert_eq!(colour(Some("dumb"), ""), Colour::Plain);
+    }
+
+    #[test]
+    fn long_lines_go_on_below_their_column() {
+        let text =
+            "backends\n  limits   enforced  one two three four\n  folder /a/b: one two three";
+        assert_eq!(
+            folded(text, 30),
+            "backends\n  limits   enforced  one two\n           three four\n  folder /a/b: one two three"
+        );
+        assert_eq!(folded(text, 200), text);
     }
 
     fn table(rows: &[[&str; 3]], width: usize) -> Vec<String> {

@@ -92,7 +92,14 @@ fn wishes(
         wishes.extend(hosts);
     }
     wishes.extend(wanted.env_facts.iter().cloned().map(Wish::Env));
-    wishes
+    // What an entry names and a program brings with it is one wish.
+    let mut once = Vec::with_capacity(wishes.len());
+    for wish in wishes {
+        if !once.contains(&wish) {
+            once.push(wish);
+        }
+    }
+    once
 }
 
 /// The private cache stands for the sockets that a process makes itself.

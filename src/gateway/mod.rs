@@ -15,4 +15,4 @@ mod watch;
 pub(crate) use client::Client;
 pub(crate) use elicit::Elicitation;
 pub(crate) use member::Member;
-pub(crate) use serve::{Gateway, Settings};
+pub(crate) use serve::{Gateway, PolicyFiles, Settings};

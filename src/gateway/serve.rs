@@ -30,6 +30,18 @@ pub(crate) struct Settings {
     pub(crate) start_timeout_ms: u64,
 }
 
+/// What became of the policy files as they are now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum PolicyFiles {
+    /// They are in force.
+    #[default]
+    InForce,
+    /// They are, but for the organisation's newest bundle.
+    BundleKept,
+    /// They cannot be used: the last good ones are in force.
+    Refused,
+}
+
 /// Time for the last records when everything has ended.
 const LAST_RECORDS: Duration = Duration::from_millis(500);
 
@@ -50,8 +62,8 @@ pub(crate) struct Gateway {
     closing: AtomicBool,
     /// The client does not know the newest catalogue.
     news: Arc<Notify>,
-    /// Why the policy files as they are now are not in force.
-    refused_policies: RwLock<Option<String>>,
+    /// Whether the policy files as they are now are in force.
+    policy_files: RwLock<PolicyFiles>,
 }
 
 impl Gateway {
@@ -76,7 +88,7 @@ impl Gateway {
             begun: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             news: Arc::default(),
-            refused_policies: RwLock::default(),
+            policy_files: RwLock::default(),
         })
     }
 
@@ -239,23 +251,21 @@ impl Gateway {
         self.news.notify_one();
     }
 
-    /// The policy files changed. Where they cannot be used, the last good ones are in force and this is
-    /// why; else servers that may not run any more are ended.
-    pub(crate) fn policies_changed(&self, refused: Option<String>) {
-        let replaced = refused.is_none();
+    /// The policy files changed. Where they are in force, servers that may not run any more are ended.
+    pub(crate) fn policies_changed(&self, files: PolicyFiles) {
         *self
-            .refused_policies
+            .policy_files
             .write()
-            .unwrap_or_else(PoisonError::into_inner) = refused;
-        if let (true, Some(gateway)) = (replaced, self.me.upgrade()) {
+            .unwrap_or_else(PoisonError::into_inner) = files;
+        if let (true, Some(gateway)) = (files != PolicyFiles::Refused, self.me.upgrade()) {
             self.spawn(async move { gateway.recall().await });
         }
     }
 
-    /// Why the policy files as they are now are not in force.
-    pub(super) fn refused_policies(&self) -> Option<String> {
-        let kept = self.refused_policies.read();
-        kept.unwrap_or_else(PoisonError::into_inner).clone()
+    /// Whether the policy files as they are now are in force.
+    pub(super) fn policy_files(&self) -> PolicyFiles {
+        let kept = self.policy_files.read();
+        *kept.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A task that this gateway owns: it is aborted when the gateway closes.

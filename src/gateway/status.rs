@@ -5,7 +5,7 @@ use crate::clean;
 use crate::protocol::json::{Json, Object};
 
 use super::member::{Member, State};
-use super::serve::Gateway;
+use super::serve::{Gateway, PolicyFiles};
 
 /// The tool's name. A server's tool of this name (possible under plain names) is left out, and said.
 pub(super) const TOOL: &str = "creance_status";
@@ -53,12 +53,18 @@ pub(super) fn report(gateway: &Gateway) -> Json {
              shows them"
         )),
     }
-    if gateway.refused_policies().is_some() {
-        lines.push(
+    match gateway.policy_files() {
+        PolicyFiles::InForce => {}
+        PolicyFiles::Refused => lines.push(
             "the policy files changed and cannot be used, so the last good policies stay in force: \
              `creance policy check` shows the person why"
                 .to_owned(),
-        );
+        ),
+        PolicyFiles::BundleKept => lines.push(
+            "the organisation's newest policies are not taken, so its last good ones stay in force: \
+             `creance policy list` shows the person why"
+                .to_owned(),
+        ),
     }
     if lines.is_empty() {
         lines.push("no servers are configured: `creance server add` adds one".to_owned());

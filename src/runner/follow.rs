@@ -16,19 +16,22 @@ use crate::digest::Digest;
 use crate::disk::{Folders, PolicyFolder, look_at_policies};
 use crate::enforce::Line;
 
+use super::bundle_info::{BundleLost, BundleState};
 use super::organisation::{self, Found};
-use super::policies::{BundleLost, BundleState, Policies};
+use super::policies::Policies;
 use super::workspace::Workspace;
 
 /// What became of a change.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum News {
     /// Other policies are in force.
     Replaced,
     /// The files mean what is in force.
     Same,
     /// They cannot be used: the last good policies stay in force.
-    Refused(String),
+    Refused,
+    /// All but the organisation's newer bundle is in force: the last good one goes on.
+    Kept,
 }
 
 /// The folders as they were when the policies in force were read.
@@ -58,7 +61,9 @@ impl Followed {
     /// The bundle that is believed now.
     fn bundle_now(&self) -> BundleState {
         let found = self.bundle().map_err(|_| BundleLost)?;
-        Ok(found.map(|found| found.bundle.digest))
+        Ok(found.map_or((None, None), |found| {
+            (Some(found.bundle.digest), found.notice)
+        }))
     }
 }
 
@@ -67,6 +72,9 @@ impl Workspace {
     /// each change. Without a runtime nothing is followed.
     pub(super) fn follow_policies(&self, line: &Arc<Line>, heard: impl Fn(News) + Send + 'static) {
         if let Ok(runtime) = Handle::try_current() {
+            if let Some(why) = self.policies.bundle_kept() {
+                heard(kept(line, why));
+            }
             let followed = (self.followed.clone(), self.policies.bundle_state());
             runtime.spawn(follow(Arc::downgrade(line), followed, heard));
         }
@@ -90,7 +98,6 @@ async fn follow(
                 return;
             };
             changed = now != bundle;
-            bundle = now;
         }
         let folders = followed.folders.clone();
         let Ok(look) = task::spawn_blocking(move || look_at_policies(&folders)).await else {
@@ -102,9 +109,9 @@ async fn follow(
             let Ok(policies) = task::spawn_blocking(move || asked.read()).await else {
                 return;
             };
-            bundle = policies.bundle_state();
+            let had = std::mem::replace(&mut bundle, policies.bundle_state());
             let Some(line) = line.upgrade() else { return };
-            heard(take(&line, policies));
+            heard(take_bundle(&line, &policies, (&had, &bundle)));
         }
         before = look.seen;
         sleep(look.rest).await;
@@ -114,8 +121,24 @@ async fn follow(
     }
 }
 
+/// Puts the policies in force, and says it when the bundle that lies there is not among them.
+fn take_bundle(line: &Line, policies: &Policies, (had, has): (&BundleState, &BundleState)) -> News {
+    match (take(line, policies), policies.bundle_kept()) {
+        (News::Replaced | News::Same, Some(why)) if had != has => kept(line, why),
+        (News::Replaced | News::Same, Some(_)) => News::Kept,
+        (news, _) => news,
+    }
+}
+
+/// The last good bundle goes on.
+fn kept(line: &Line, why: &str) -> News {
+    let why = clean::line(why, 2_000);
+    note(line, "bundle-refused", &json!({ "why": why }));
+    News::Kept
+}
+
 /// Puts the policies in force, when they can be.
-fn take(line: &Line, policies: Policies) -> News {
+fn take(line: &Line, policies: &Policies) -> News {
     for notice in &policies.notices {
         tracing::warn!("{notice}");
     }
@@ -127,9 +150,9 @@ fn take(line: &Line, policies: Policies) -> News {
         note(line, "policies-refused", &json!({ "why": why }));
         // What an organisation forbade is not known any more: as at a start, nothing is permitted.
         if policies.bundle_state().is_err() {
-            line.point.replace_store(policies.store);
+            line.point.replace_store(policies.store.clone());
         }
-        return News::Refused(why);
+        return News::Refused;
     }
     line.point.shadow().replace(policies.shadow.clone());
     let (from, to) = (line.point.store().digest(), policies.store.digest());
@@ -141,7 +164,7 @@ fn take(line: &Line, policies: Policies) -> News {
         "policies-replaced",
         &json!({ "from": from, "to": to }),
     );
-    line.point.replace_store(policies.store);
+    line.point.replace_store(policies.store.clone());
     line.outlets.cut();
     tracing::info!("the policies changed: those of the files are in force now");
     News::Replaced

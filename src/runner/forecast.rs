@@ -35,7 +35,8 @@ pub struct Forecast {
     pub because: Vec<Because>,
     /// Each part: the start itself, then its grants one by one.
     pub parts: Vec<VerdictPart>,
-    /// What the store in shadow, or a candidate, would decide where that is something else.
+    /// What the store in shadow, or a candidate, would decide where that is something else, in the
+    /// whole or in a part.
     pub shadow: Option<Shadow>,
     /// What could not be known without doing it.
     pub notes: Vec<String>,
@@ -48,6 +49,8 @@ pub struct Shadow {
     pub outcome: PolicyOutcome,
     /// The deciding policies.
     pub because: Vec<Because>,
+    /// Each part, in the order of the forecast's.
+    pub parts: Vec<VerdictPart>,
 }
 
 /// A sink that records nothing, so that nothing can be permitted through it.
@@ -214,7 +217,11 @@ impl Workspace {
         Ok((action, notes))
     }
 
-    fn start_action(&self, line: &Line, server: &str) -> Result<(StartServer, Vec<String>), Error> {
+    pub(super) fn start_action(
+        &self,
+        line: &Line,
+        server: &str,
+    ) -> Result<(StartServer, Vec<String>), Error> {
         let definition = self.definition(server)?;
         let prepared = prepare::prepare(line, definition)?;
         let unpinned = prepared.view.unpinned.clone();
@@ -237,55 +244,10 @@ impl Workspace {
         }
         let definition = self.definition(server)?;
         let start = prepare::prepare(line, definition)?.action;
-        let mut notes = vec![
-            "the arguments count as fitting the tool's schema, which only the running server tells"
-                .to_owned(),
-        ];
-        let pinned = line
-            .point
-            .ledger()
-            .pin(PinKind::Tools, &start.server.subject)
-            .map_err(|e| Error::caused(ErrorKind::Io, e.to_string(), e))?
-            .filter(|list| list.lasting);
-        let digest = pinned.as_ref().and_then(|pin| pin.parts.get(tool).copied());
-        if digest.is_none() {
-            notes
-                .push("this tool was never listed here, so no answer on file can match".to_owned());
-        }
-        let mut facts = start.server.clone();
-        facts.tools_pin = if pinned.is_some() {
-            Pin::Matched
-        } else {
-            Pin::Unpinned
-        };
-        if let Some(list) = &pinned {
-            facts.tools = list.digest;
-        }
-        if start.first_time || start.config_changed {
-            notes.push("the server itself still has to be agreed to".to_owned());
-        }
-        // A running server has been agreed to.
-        facts.pin = if start.artefact.is_some() {
-            Pin::Matched
-        } else {
-            Pin::Unpinned
-        };
-        let mut tool = ToolFacts {
-            server: facts,
-            name: tool.to_owned(),
-            digest: digest.unwrap_or_else(|| Digest::of(tool)),
-            claims: ToolClaims::default(),
-        };
-        if let (None, Some(locked)) = (digest, line.point.store().locked(&tool)) {
-            tool.digest = locked;
-            notes.push("it counts as the tool that was locked for the policies".to_owned());
-        }
-        let bases = arguments::bases(&start.launch);
-        let action = call::describe(line, (tool, true), arguments.clone(), &bases);
-        Ok((action, notes))
+        call_of(line, &start, tool, arguments)
     }
 
-    fn forecast<A: Action>(
+    pub(super) fn forecast<A: Action>(
         &self,
         line: &Line,
         agent: &Agent,
@@ -300,11 +262,13 @@ impl Workspace {
             .shadow()
             .store()
             .map(|shadow| shadow.evaluate_all(&action.queries(agent, &run), held));
-        let shadow = shadow.filter(|would| would.outcome != verdict.outcome);
+        let outcomes = |parts: &[VerdictPart]| parts.iter().map(|part| part.1).collect::<Vec<_>>();
+        let shadow = shadow.filter(|would| outcomes(&would.parts) != outcomes(&verdict.parts));
         Ok(Forecast {
             shadow: shadow.map(|would| Shadow {
                 outcome: would.outcome,
                 because: would.because,
+                parts: would.parts,
             }),
             action: A::NAME.to_owned(),
             resource: resource.unwrap_or_default(),
@@ -327,4 +291,58 @@ impl Workspace {
         let queries = action.queries(agent, &run);
         Ok(line.point.store().explain(&queries, held))
     }
+}
+
+/// A call of a tool of a server that would start like this, and what is not known about it.
+pub(super) fn call_of(
+    line: &Line,
+    start: &StartServer,
+    tool: &str,
+    arguments: &Value,
+) -> Result<(CallTool, Vec<String>), Error> {
+    let mut notes = vec![
+        "the arguments count as fitting the tool's schema, which only the running server tells"
+            .to_owned(),
+    ];
+    let pinned = line
+        .point
+        .ledger()
+        .pin(PinKind::Tools, &start.server.subject)
+        .map_err(|e| Error::caused(ErrorKind::Io, e.to_string(), e))?
+        .filter(|list| list.lasting);
+    let digest = pinned.as_ref().and_then(|pin| pin.parts.get(tool).copied());
+    if digest.is_none() {
+        notes.push("this tool was never listed here, so no answer on file can match".to_owned());
+    }
+    let mut facts = start.server.clone();
+    facts.tools_pin = if pinned.is_some() {
+        Pin::Matched
+    } else {
+        Pin::Unpinned
+    };
+    if let Some(list) = &pinned {
+        facts.tools = list.digest;
+    }
+    if start.first_time || start.config_changed {
+        notes.push("the server itself still has to be agreed to".to_owned());
+    }
+    // A running server has been agreed to.
+    facts.pin = if start.artefact.is_some() {
+        Pin::Matched
+    } else {
+        Pin::Unpinned
+    };
+    let mut tool = ToolFacts {
+        server: facts,
+        name: tool.to_owned(),
+        digest: digest.unwrap_or_else(|| Digest::of(tool)),
+        claims: ToolClaims::default(),
+    };
+    if let (None, Some(locked)) = (digest, line.point.store().locked(&tool)) {
+        tool.digest = locked;
+        notes.push("it counts as the tool that was locked for the policies".to_owned());
+    }
+    let bases = arguments::bases(&start.launch);
+    let action = call::describe(line, (tool, true), arguments.clone(), &bases);
+    Ok((action, notes))
 }

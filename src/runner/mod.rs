@@ -2,6 +2,7 @@
 //! `Workspace` is what the command line works with: everything found on this machine.
 
 mod answers;
+mod bundle_info;
 mod effect;
 mod error;
 mod follow;
@@ -9,6 +10,7 @@ mod forecast;
 mod manage;
 mod notice;
 mod organisation;
+mod outlook;
 mod policies;
 mod policy_files;
 mod posture;
@@ -29,12 +31,14 @@ mod tests;
 mod typed_tools;
 mod workspace;
 
+pub use bundle_info::BundleInfo;
 pub use effect::Effect;
 pub use error::{Error, ErrorKind};
 pub use forecast::{Forecast, Shadow};
 pub use manage::ServerReport;
 pub use notice::{NoticePlace, PolicyNotice};
-pub use policies::{BundleInfo, Policies};
+pub use outlook::{Outlook, ToolOutlook};
+pub use policies::Policies;
 pub use policy_files::PolicyFiles;
 pub use posture::Posture;
 pub use reach::Reach;

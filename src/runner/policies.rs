@@ -6,11 +6,11 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::clean;
-use crate::digest::Digest;
 use crate::disk::{self, PolicyFolder};
 use crate::policy::{Bundle, BundleMode, PolicyProblem, PolicySet, PolicySource, StoreParts};
 use crate::request::Layer;
 
+use super::bundle_info::{BundleInfo, BundleLost, BundleState};
 use super::error::{Error, ErrorKind};
 use super::notice::{NoticePlace, PolicyNotice};
 use super::organisation::Found;
@@ -35,48 +35,8 @@ pub struct Policies {
     pub(super) parts: StoreParts,
     /// The organisation has pinned a bundle, and none is believed.
     bundle_lost: bool,
-}
-
-/// An organisation has pinned a bundle, and none is believed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct BundleLost;
-
-/// The digest of the bundle that is believed, where one is pinned.
-pub(super) type BundleState = Result<Option<Digest>, BundleLost>;
-
-/// The organisation's bundle on this machine.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct BundleInfo {
-    /// Its name.
-    pub name: String,
-    /// Its revision.
-    pub revision: u64,
-    /// Until when it holds.
-    pub expires: String,
-    /// Whether it decides.
-    pub mode: BundleMode,
-    /// Guard rails that it switches off.
-    pub switched_off: Vec<String>,
-    /// Digest of its manifest.
-    pub digest: Digest,
-}
-
-impl fmt::Display for BundleInfo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            name,
-            revision,
-            expires,
-            ..
-        } = self;
-        write!(f, "bundle {name}, revision {revision}, until {expires}")?;
-        if self.mode == BundleMode::Shadow {
-            f.write_str(", in shadow: it decides nothing")?;
-        }
-        self.switched_off
-            .iter()
-            .try_for_each(|id| write!(f, "\nswitched off by the bundle: {id}"))
-    }
+    /// Why the bundle that lies there now is not the one in force.
+    bundle_kept: Option<String>,
 }
 
 impl Policies {
@@ -86,7 +46,7 @@ impl Policies {
         match bundle {
             Ok(Some(Found { bundle, notice })) => {
                 notice.iter().for_each(|notice| reading.warn(notice));
-                reading.bundle = Some(bundle);
+                (reading.bundle_kept, reading.bundle) = (notice, Some(bundle));
             }
             Ok(None) => {}
             Err(why) => {
@@ -146,7 +106,13 @@ impl Policies {
         if self.bundle_lost {
             return Err(BundleLost);
         }
-        Ok(self.bundle.as_ref().map(|bundle| bundle.digest))
+        let bundle = self.bundle.as_ref();
+        Ok((bundle.map(|bundle| bundle.digest), self.bundle_kept.clone()))
+    }
+
+    /// Why a newer bundle is not in force.
+    pub(super) fn bundle_kept(&self) -> Option<&str> {
+        self.bundle_kept.as_deref()
     }
 
     /// The store, for a program that does not want to work with the guard rails alone.
@@ -184,20 +150,6 @@ fn join(parts: &mut StoreParts, bundle: &StoreParts) {
         .extend(bundle.switched_off.iter().cloned());
 }
 
-fn info(bundle: &Bundle) -> BundleInfo {
-    let Bundle {
-        manifest, digest, ..
-    } = bundle;
-    BundleInfo {
-        name: manifest.name.clone(),
-        revision: manifest.revision,
-        expires: manifest.expires.clone(),
-        mode: manifest.mode,
-        switched_off: manifest.switched_off.clone(),
-        digest: *digest,
-    }
-}
-
 #[derive(Default)]
 struct Reading {
     parts: StoreParts,
@@ -205,6 +157,7 @@ struct Reading {
     broken: bool,
     bundle: Option<Bundle>,
     bundle_lost: bool,
+    bundle_kept: Option<String>,
 }
 
 impl Reading {
@@ -257,10 +210,11 @@ impl Reading {
             whole,
             notices: self.notices,
             files,
-            bundle: bundle.as_ref().map(info),
+            bundle: bundle.as_ref().map(BundleInfo::of),
             shadow,
             parts: self.parts,
             bundle_lost: self.bundle_lost,
+            bundle_kept: self.bundle_kept,
         }
     }
 

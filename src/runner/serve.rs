@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::audit::EventKind;
 use crate::config::ToolNames;
-use crate::gateway::{Client, Elicitation, Gateway, Member, Settings};
+use crate::gateway::{Client, Elicitation, Gateway, Member, PolicyFiles, Settings};
 use crate::protocol::names::NameMode;
 use crate::request::{Approver, Trigger};
 use crate::terminal::{ApprovalSocket, Broker};
@@ -78,8 +78,9 @@ impl Workspace {
         self.follow_policies(&line, move |news| {
             if let Some(gateway) = told.upgrade() {
                 gateway.policies_changed(match news {
-                    News::Refused(why) => Some(why),
-                    News::Replaced | News::Same => None,
+                    News::Refused => PolicyFiles::Refused,
+                    News::Kept => PolicyFiles::BundleKept,
+                    News::Replaced | News::Same => PolicyFiles::InForce,
                 });
             }
         });

@@ -64,7 +64,7 @@ pub struct Workspace {
     pub(super) servers: Vec<ServerDefinition>,
     pub(super) settings: Settings,
     pub(super) problems: Vec<String>,
-    machine: std::sync::OnceLock<Machine>,
+    pub(super) machine: std::sync::OnceLock<Machine>,
 }
 
 impl Workspace {

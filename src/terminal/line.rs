@@ -14,6 +14,8 @@ pub enum Tone {
     Label,
     /// What deserves attention.
     Warning,
+    /// What is not permitted.
+    Refused,
     /// What explains and can be skipped.
     Quiet,
     /// Stands for a character that a terminal would not show.
@@ -28,6 +30,7 @@ impl Tone {
             Self::Title => "1",
             Self::Label => "36",
             Self::Warning => "1;33",
+            Self::Refused => "1;31",
             Self::Quiet => "2",
             Self::Marked => "7",
         }

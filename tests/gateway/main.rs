@@ -14,6 +14,10 @@
 )]
 
 mod answers;
+#[cfg(unix)]
+mod audit_checks;
+#[cfg(unix)]
+mod audit_commands;
 mod cases;
 mod client;
 mod clients;
@@ -22,6 +26,9 @@ mod decisions;
 mod demo;
 #[cfg(target_os = "linux")]
 mod doctor;
+#[cfg(target_os = "linux")]
+mod dry_run;
+mod help;
 #[cfg(unix)]
 mod hostile;
 #[cfg(unix)]

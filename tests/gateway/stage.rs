@@ -25,7 +25,11 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) fn new() -> Self {
-        let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        Self::within(TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
+    }
+
+    /// A stage in this folder.
+    pub(crate) fn within(folder: TempDir) -> Self {
         let root = folder.path().canonicalize().unwrap();
         let (home, project) = (root.join("home"), root.join("home/project"));
         let stage = Self {

@@ -1,6 +1,8 @@
 //! The policy store from outside: facts, shipped policies, what is refused, public cases.
 
 #[cfg(test)]
+mod approvals;
+#[cfg(test)]
 mod base;
 #[cfg(test)]
 mod cases;

@@ -20,11 +20,14 @@ pub(crate) struct ExportArgs {
 }
 
 pub(crate) async fn run(args: &ExportArgs) -> Outcome {
-    if let Some(head) = args.format.head() {
-        out::painted(&head);
-    }
+    // Nothing is written about a log that cannot be read, not even a head.
+    let mut head = args.format.head();
     // A line of an export holds no character that steers: it may go out as it is.
-    let write = |record: &Record| out::painted(&args.format.line(record));
+    let write = |record: &Record| {
+        head.take().iter().for_each(|head| out::painted(head));
+        out::painted(&args.format.line(record));
+    };
     args.which.each(args.follow.into(), write).await?;
+    head.iter().for_each(|head| out::painted(head));
     Ok(Exit::Done)
 }

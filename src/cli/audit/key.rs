@@ -26,7 +26,10 @@ enum KeyAct {
 }
 
 pub(crate) fn run(args: &KeyArgs) -> Outcome {
-    let path = args.file.path()?;
+    let path = match args.act {
+        None if args.file.is_own() => args.file.path()?,
+        _ => args.file.existing()?,
+    };
     match args.act {
         Some(KeyAct::Take) => take(&path),
         Some(KeyAct::Renew) => {
@@ -92,7 +95,7 @@ pub(crate) struct CheckpointArgs {
 }
 
 pub(crate) fn checkpoint(args: &CheckpointArgs) -> Outcome {
-    let checkpoint = AuditLog::checkpoint(args.file.path()?).map_err(failed)?;
+    let checkpoint = AuditLog::checkpoint(args.file.existing()?).map_err(failed)?;
     out::line(&checkpoint.to_string());
     Ok(Exit::Done)
 }

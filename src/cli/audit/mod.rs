@@ -10,3 +10,4 @@ mod verify;
 mod which;
 
 pub(crate) use command::{AuditCommand, run};
+pub(crate) use which::failed;

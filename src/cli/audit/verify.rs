@@ -34,7 +34,7 @@ pub(crate) struct VerifyArgs {
 }
 
 pub(crate) fn run(args: &VerifyArgs) -> Outcome {
-    let path = args.file.path()?;
+    let path = args.file.existing()?;
     let keys = match &args.key {
         Some(file) => read_keys(file)?,
         None => Vec::new(),

@@ -15,7 +15,7 @@ use crate::cli::out;
 #[derive(Debug, Args)]
 pub(crate) struct File {
     /// Another log than this user's
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE")]
     file: Option<PathBuf>,
 }
 
@@ -26,6 +26,23 @@ impl File {
             Some(file) => Ok(file.clone()),
             None => Ok(Workspace::open()?.audit_log()),
         }
+    }
+
+    /// The same, when there is such a log: a name that is mistyped must not become one.
+    pub(crate) fn existing(&self) -> Result<PathBuf, Error> {
+        let path = self.path()?;
+        let known =
+            path.symlink_metadata().is_ok() || AuditLog::keys(&path).map_err(failed)?.id.is_some();
+        if known {
+            return Ok(path);
+        }
+        let what = if self.is_own() {
+            "nothing is on record yet: the log is made with the first decision"
+        } else {
+            "there is no such audit log"
+        };
+        let text = format!("`{}`: {what}", path.display());
+        Err(Error::message(ErrorKind::Audit, &text))
     }
 
     /// Whether it is this user's own.
@@ -85,8 +102,11 @@ impl Which {
 
     /// The records that are wanted; what is no record is said.
     pub(crate) fn records(&self) -> Result<Vec<Record>, Error> {
-        let (records, unread) =
-            AuditLog::pick(self.file.path()?, &self.filter()).map_err(failed)?;
+        self.picked(&self.filter())
+    }
+
+    fn picked(&self, filter: &Filter) -> Result<Vec<Record>, Error> {
+        let (records, unread) = AuditLog::pick(self.file.existing()?, filter).map_err(failed)?;
         if unread > 0 {
             out::note(&format!(
                 "{unread} lines are no records of this version; `creance audit verify` says more"
@@ -101,19 +121,34 @@ impl Which {
         follow: Followed,
         mut take: impl FnMut(&Record),
     ) -> Result<(), Error> {
-        self.records()?.iter().for_each(&mut take);
         if follow == Followed::No {
+            self.records()?.iter().for_each(&mut take);
             return Ok(());
         }
-        let path = self.file.path()?;
+        // The end comes first: what is added while the rest is read is then followed, and not lost.
+        let path = self.file.existing()?;
         let newest = Filter {
             last: Some(1),
             ..Filter::default()
         };
         let (last, _) = AuditLog::pick(&path, &newest).map_err(failed)?;
-        let mut follow = Follow::after(&path, last.last().map_or(0, |record| record.seq));
-        let filter = self.filter();
+        let end = last.last().map_or(0, |record| record.seq);
+        let filter = Filter {
+            last: None,
+            ..self.filter()
+        };
+        let mut records = self.picked(&filter)?;
+        records.retain(|record| record.seq <= end);
+        // An outcome that is added goes with its decision, which may stand here.
         let mut picker = filter.picker();
+        records.retain(|record| picker.wants(record));
+        let shown = self.last.unwrap_or(records.len()).min(records.len());
+        records
+            .iter()
+            .skip(records.len() - shown)
+            .for_each(&mut take);
+        drop(records);
+        let mut follow = Follow::after(&path, end);
         loop {
             let added = follow.next_records().map_err(failed)?;
             (added.iter().filter(|record| picker.wants(record))).for_each(&mut take);

@@ -73,7 +73,7 @@ pub(crate) enum PolicyCommand {
     /// Start with a set of policies and their tests
     #[command(
         after_help = "Examples:\n  creance policy init everyday             into your policy folder\n  \
-                            creance policy init organisation acme/   an organisation's bundle to begin with"
+                            creance policy init organisation acme/   an organisation's bundle"
     )]
     Init(InitArgs),
     /// Make an organisation's bundle of a folder: checks, tests, and writes its manifest

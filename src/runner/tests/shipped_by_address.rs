@@ -12,14 +12,14 @@ fn authority(name: &str) -> String {
 }
 
 /// The bundle as one file.
-fn packed(machine: &Machine) -> String {
+pub(super) fn packed(machine: &Machine) -> String {
     read_bundle(&machine.release().to_string_lossy(), None)
         .unwrap()
         .pack()
 }
 
 /// A machine whose bundle comes from the server, with the test's authority in root's hand.
-fn machine(server: &Server) -> Machine {
+pub(super) fn machine(server: &Server) -> Machine {
     let mut machine = Machine::new();
     let file = machine.org().join("authority.pem");
     std::fs::copy(authority("authority.pem"), &file).unwrap();

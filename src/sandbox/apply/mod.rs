@@ -7,6 +7,8 @@ mod confined;
 mod elsewhere;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod fork;
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+mod handed;
 #[cfg(unix)]
 mod links;
 #[cfg(target_os = "linux")]
@@ -15,6 +17,8 @@ mod linux;
 mod macos;
 #[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
 mod other;
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+mod program;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod stamps;
 #[cfg(windows)]

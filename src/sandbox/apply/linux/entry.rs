@@ -1,23 +1,22 @@
 //! The first code of the helper: checks that it was started by us, reads the plan, confines.
 
 use std::fs::File;
-use std::io::{Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::io::Seek as _;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 
 use rustix::fs::{FileType, SealFlags};
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
 
+use super::super::handed::{self, is_called, kind, turn_away};
+pub(super) use super::super::handed::{FAILED, Handed, fail};
 #[cfg(feature = "birdcage")]
 use super::stage_two;
 use super::start::HELPER;
 use super::{escape, keeper, passing, probe, sys};
 use crate::sandbox::plan::Plan;
 use crate::sandbox::spawn::StageError;
-
-/// The code of a helper that could not do its work.
-pub(super) const FAILED: i32 = 125;
 
 /// The one argument of the second stage, which runs behind the second wall.
 #[cfg(feature = "birdcage")]
@@ -26,16 +25,6 @@ pub(super) const STAGE_TWO: &str = "creance-sandbox-stage-two";
 /// How it is executed: birdcage passes no other name.
 #[cfg(feature = "birdcage")]
 pub(super) const SELF: &str = "/proc/self/exe";
-
-/// What main handed over.
-pub(super) struct Handed {
-    /// The plan.
-    pub(super) plan: Plan,
-    /// Where a failed step is reported; closed by `exec`.
-    pub(super) status: File,
-    /// The lifeline to main.
-    pub(super) control: OwnedFd,
-}
 
 /// Turns this process into the sandbox helper when it was started as one; else does nothing.
 ///
@@ -60,18 +49,13 @@ pub(crate) fn run_helper_if_requested() {
     }
     match handed() {
         Ok(handed) => keeper::run(handed),
-        Err(error) => {
-            // Not started by us: there is nobody to report to but the person who tried.
-            let _ = rustix::io::write(rustix::stdio::stderr(), format!("{error}\n").as_bytes());
-            sys::exit_now(FAILED)
-        }
+        Err(error) => turn_away(&error),
     }
 }
 
 /// Whether this process was started as a helper, and is the host program all the same.
 pub(super) fn is_helper() -> bool {
-    let name = std::env::args_os().next().unwrap_or_default();
-    [HELPER, probe::SCRATCH].contains(&name.to_string_lossy().as_ref())
+    is_called(&[HELPER, probe::SCRATCH])
 }
 
 /// Takes the descriptors that wait in this process's input when they are what main passes.
@@ -96,47 +80,15 @@ fn handed() -> Result<Handed, StageError> {
     if std::env::args_os().len() != 1 || std::env::vars_os().next().is_some() {
         return Err(refuse("arguments or variables are there"));
     }
-    let mut status = File::from(status);
     let closed = closed.map_err(|e| StageError::os("helper", "descriptors", &e));
     let streams = closed.and_then(|()| rustix::stdio::dup2_stdin(input).map_err(os));
-    match streams.and_then(|()| read(spec)) {
-        Ok(plan) => Ok(Handed {
-            plan,
-            status,
-            control,
-        }),
-        Err(error) => {
-            report(&mut status, &error);
-            Err(error)
-        }
-    }
+    let plan = streams.and_then(|()| read(spec));
+    Handed::of(plan, File::from(status), control)
 }
 
-/// Reads a plan.
+/// Reads a plan from its beginning.
 pub(super) fn read(spec: OwnedFd) -> Result<Plan, StageError> {
-    let mut text = Vec::new();
     let mut file = File::from(spec);
-    let broken = |e: &dyn std::fmt::Display| StageError::new("plan", e.to_string());
-    std::io::Seek::rewind(&mut file).map_err(|e| broken(&e))?;
-    file.read_to_end(&mut text).map_err(|e| broken(&e))?;
-    serde_json::from_slice(&text).map_err(|e| broken(&e))
-}
-
-fn kind(fd: impl AsFd) -> Option<FileType> {
-    let stat = rustix::fs::fstat(fd).ok()?;
-    Some(FileType::from_raw_mode(stat.st_mode))
-}
-
-/// Reports a failed step to main, as one line.
-pub(super) fn report(status: &mut File, error: &StageError) {
-    if let Ok(mut line) = serde_json::to_string(error) {
-        line.push('\n');
-        let _ = status.write_all(line.as_bytes());
-    }
-}
-
-/// Reports a failed step and ends this process.
-pub(super) fn fail(mut status: File, error: &StageError) -> ! {
-    report(&mut status, error);
-    sys::exit_now(FAILED)
+    file.rewind().map_err(|e| handed::broken(&e))?;
+    handed::read(file)
 }

@@ -1,15 +1,12 @@
 //! The program's own process, from the fork to `exec`: every step only takes rights away.
 
 use std::fs::File;
-use std::io::Write;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
 
 use rustix::fs::{Access, AtFlags, CWD};
 use rustix::io::Errno;
 use rustix::process::Signal;
 
-use super::entry::{fail, report};
+use super::super::program;
 use super::start::READY;
 use super::sys::{self, Disposition};
 use super::{keeper, privileges, seccomp, stamps, wall};
@@ -17,16 +14,8 @@ use crate::sandbox::plan::{Backend, Plan};
 use crate::sandbox::spawn::StageError;
 
 /// Confines this process and executes the program. Never returns.
-pub(super) fn run(plan: &Plan, mut status: File) -> ! {
-    if let Err(error) = confine(plan) {
-        fail(status, &error)
-    }
-    if writeln!(status, "{READY}").is_err() {
-        sys::exit_now(125);
-    }
-    let error = execute(plan);
-    report(&mut status, &error);
-    sys::exit_now(125)
+pub(super) fn run(plan: &Plan, status: File) -> ! {
+    program::run(plan, status, (confine, READY))
 }
 
 fn confine(plan: &Plan) -> Result<(), StageError> {
@@ -35,17 +24,7 @@ fn confine(plan: &Plan) -> Result<(), StageError> {
     for signal in keeper::KEYS {
         sys::set_signal(signal, Disposition::Default);
     }
-    if !plan.terminal {
-        rustix::process::setsid().map_err(|e| StageError::os("session", "setsid", &e.into()))?;
-    }
-    let _ = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
-    rustix::process::chdir(&plan.launch.cwd).map_err(|e| {
-        StageError::os(
-            "cwd",
-            format!("working folder `{}`", plan.launch.cwd.display()),
-            &e.into(),
-        )
-    })?;
+    program::settle(plan)?;
     privileges::limit(&plan.limits)?;
     if plan.backend == Backend::None {
         return sys::close_from_at_exec(3).map_err(os("descriptors"));
@@ -77,19 +56,4 @@ fn can_write(plan: &Plan) -> Result<(), StageError> {
         return Err(StageError::new("write", error));
     }
     Ok(())
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "this is the one exec of a program"
-)]
-fn execute(plan: &Plan) -> StageError {
-    let launch = &plan.launch;
-    let error = Command::new(&launch.program)
-        .arg0(&launch.name)
-        .args(&launch.args)
-        .env_clear()
-        .envs(&plan.env.0)
-        .exec();
-    StageError::os("exec", format!("`{}`", launch.program.display()), &error)
 }

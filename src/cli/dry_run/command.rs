@@ -3,21 +3,27 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use creance::{Answer, Error, ErrorKind, Forecast, PolicyFiles, PolicyOutcome, Workspace};
+use creance::{Error, ErrorKind, Forecast, PolicyFiles, PolicyOutcome};
 use serde_json::Value;
 
-use super::exit::{Exit, Outcome};
-use super::out::{self, Form};
+use super::decided::words;
+use super::recorded::{self, Session};
+use super::servers::{self, OnChange};
+use crate::cli::exit::{Exit, Outcome};
+use crate::cli::out::{self, Form};
 
-/// Shows what would be decided: for each configured server and each of its grants, or for one
-/// request. Uses the policies, pins and answers in force, and changes nothing.
+/// Shows what would be decided about each configured server, its grants and its tools, about one
+/// request, or about a recorded session. Uses the policies, pins and answers in force, and changes
+/// nothing.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  creance dry-run\n  creance dry-run start user/files\n  creance \
                   dry-run connect user/files api.example.com\n  creance \
                   dry-run call user/files read_text_file '{\"path\": \"docs/a.md\"}'\n  creance dry-run \
-                  --candidate acme/ --fail-on-change\n\
-                  Exit code for one request: 0 allowed, 3 denied, 4 needs an answer."
+                  --candidate acme/ --fail-on-change\n  creance dry-run --audit \
+                  session.jsonl --candidate acme/\n\
+                  Exit code for one request: 0 allowed, 3 denied, 4 needs an answer; for all servers \
+                  and for a session 0."
 )]
 pub(crate) struct DryRunArgs {
     #[command(subcommand)]
@@ -25,9 +31,16 @@ pub(crate) struct DryRunArgs {
     /// Policies or a bundle to compare with: shows what they would decide otherwise
     #[arg(long, global = true, value_name = "PATH")]
     candidate: Option<PathBuf>,
-    /// Exit code 1 when the candidate, or a bundle in shadow, would decide anything otherwise
+    /// Exit code 1 when the candidate, or a bundle in shadow, would decide anything otherwise, or
+    /// that cannot be told; with --audit alone, when anything would not be decided as recorded
     #[arg(long, global = true)]
     fail_on_change: bool,
+    /// A recorded session, an audit log: decides its requests again
+    #[arg(long, value_name = "FILE")]
+    audit: Option<PathBuf>,
+    /// With --audit: only this run (its id, or the start of it)
+    #[arg(long, requires = "audit", value_name = "ID")]
+    run: Option<String>,
     #[command(flatten)]
     form: Form,
 }
@@ -71,9 +84,23 @@ pub(crate) async fn run(args: DryRunArgs) -> Outcome {
     if let Some(candidate) = &args.candidate {
         workspace.compare_with(&PolicyFiles::of(candidate)?)?;
     }
+    let on_change = if args.fail_on_change {
+        OnChange::Fail
+    } else {
+        OnChange::Go
+    };
+    if let Some(file) = &args.audit {
+        if args.subject.is_some() {
+            let text = "a recorded session (--audit) and one request are two dry runs";
+            return Err(Error::message(ErrorKind::Usage, text));
+        }
+        let run = args.run.as_deref();
+        let session = Session { file, run };
+        return recorded::run(&workspace, &session, (args.form, on_change));
+    }
     let agent = workspace.cli_agent();
     let forecast = match &args.subject {
-        None => return all(&workspace, &args),
+        None => return servers::run(&workspace, args.form, on_change),
         Some(Subject::Start { server }) => workspace.forecast_start(server, &agent)?,
         Some(Subject::Connect { server, host }) => {
             workspace.forecast_connect((server, host), &agent)?
@@ -99,72 +126,31 @@ pub(crate) async fn run(args: DryRunArgs) -> Outcome {
     })
 }
 
-fn all(workspace: &Workspace, args: &DryRunArgs) -> Outcome {
-    let (agent, form) = (workspace.cli_agent(), args.form);
-    let mut forecasts = Vec::new();
-    let mut changed = false;
-    for id in workspace.server_ids() {
-        let forecast = workspace.forecast_start(&id, &agent);
-        changed |= forecast
-            .as_ref()
-            .is_ok_and(|forecast| forecast.shadow.is_some());
-        match forecast {
-            Ok(forecast) if form.is_json() => forecasts.push(serde_json::json!(forecast)),
-            Ok(forecast) => print(&forecast),
-            Err(error) if form.is_json() => {
-                forecasts.push(serde_json::json!({"resource": id, "error": error.to_string()}));
-            }
-            Err(error) => out::line(&format!("{id}: cannot start: {error}")),
-        }
-    }
-    if form.is_json() {
-        out::json(&forecasts);
-    } else if workspace.server_ids().is_empty() {
-        out::line("no servers are configured: `creance server add` adds one");
-    }
-    Ok(if changed && args.fail_on_change {
-        Exit::Failed
-    } else {
-        Exit::Done
-    })
-}
-
-fn word(outcome: PolicyOutcome) -> String {
-    match outcome {
-        PolicyOutcome::Allow => "allow".to_owned(),
-        PolicyOutcome::Deny => "deny".to_owned(),
-        PolicyOutcome::Ask(longest) => {
-            let accepted: Vec<&str> = Answer::LADDER
-                .into_iter()
-                .filter(|answer| *answer >= longest)
-                .map(Answer::word)
-                .collect();
-            format!("ask ({})", accepted.join(", "))
-        }
-    }
-}
-
 fn print(forecast: &Forecast) {
-    out::line(&format!(
+    out::folded(&format!(
         "{}: {}",
         forecast.resource,
-        word(forecast.outcome)
+        words(forecast.outcome)
     ));
     if forecast.parts.len() > 1 {
         for (what, outcome, _) in &forecast.parts {
-            out::line(&format!("    {:26} {what}", word(*outcome)));
+            out::folded(&format!("    {:26} {what}", words(*outcome)));
         }
     }
     for part in &forecast.because {
-        out::line(&format!("  because of {}: {}", part.policy, part.reason));
+        out::folded(&format!("  because of {}: {}", part.policy, part.reason));
     }
     if let Some(shadow) = &forecast.shadow {
-        out::line(&format!("  the other store: {}", word(shadow.outcome)));
+        out::folded(&format!("  the other store: {}", words(shadow.outcome)));
+        let parts = shadow.parts.iter().zip(&forecast.parts);
+        for ((what, outcome, _), _) in parts.filter(|(other, now)| other.1 != now.1) {
+            out::folded(&format!("    {:26} {what}", words(*outcome)));
+        }
         for part in &shadow.because {
-            out::line(&format!("    because of {}: {}", part.policy, part.reason));
+            out::folded(&format!("    because of {}: {}", part.policy, part.reason));
         }
     }
     for note in &forecast.notes {
-        out::line(&format!("  note: {note}"));
+        out::folded(&format!("  note: {note}"));
     }
 }
