@@ -4,13 +4,14 @@
 
 #[path = "tidy/cases.rs"]
 mod cases;
-mod replayed;
 #[path = "tidy/floors.rs"]
 mod floors;
 #[path = "tidy/homes.rs"]
 mod homes;
 #[path = "tidy/planted.rs"]
 mod planted;
+
+mod replayed;
 #[path = "tidy/rust.rs"]
 mod rust;
 #[path = "tidy/shape.rs"]

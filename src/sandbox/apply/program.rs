@@ -10,12 +10,15 @@ use super::handed::{FAILED, fail, report};
 use crate::sandbox::plan::Plan;
 use crate::sandbox::spawn::StageError;
 
+/// Takes rights away from this process, for good.
+pub(in crate::sandbox::apply) type Confine = fn(&Plan) -> Result<(), StageError>;
+
 /// Confines this process and executes the program; `ready` tells main that nothing is left but the
 /// program itself. Never returns.
 pub(in crate::sandbox::apply) fn run(
     plan: &Plan,
     mut status: File,
-    (confine, ready): (fn(&Plan) -> Result<(), StageError>, &str),
+    (confine, ready): (Confine, &str),
 ) -> ! {
     if let Err(error) = confine(plan) {
         fail(status, &error)
