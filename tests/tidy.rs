@@ -10,7 +10,7 @@ mod floors;
 mod homes;
 #[path = "tidy/planted.rs"]
 mod planted;
-
+#[path = "tidy/replayed.rs"]
 mod replayed;
 #[path = "tidy/rust.rs"]
 mod rust;
