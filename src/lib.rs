@@ -56,6 +56,7 @@
 //! Features add parts; none changes a decision.
 //!
 //! - `cli` (default): the binary `creance`.
+//! - `prove` (default): proofs about policies with the solver cvc5 ([`Solver`]), apart from decisions.
 //! - `birdcage` (default): a second wall of the Linux sandbox. It makes the build GPL-3.0-or-later;
 //!   `default-features = false` is permissively licensed, with the same guarantees.
 //!
@@ -66,7 +67,8 @@
 //! - **Deciding:** [`Decision`], [`Permit`], [`Denial`], [`Action`] and what implements it
 //!   ([`StartServer`], [`ReviewTools`], [`CallTool`], [`ReadResource`], [`GetPrompt`], [`RunCommand`]),
 //!   [`Agent`].
-//! - **Policies:** [`Policies`], [`PolicySet`], [`PolicySource`], [`Verdict`], [`Explanation`], [`facts`].
+//! - **Policies:** [`Policies`], [`PolicySet`], [`PolicySource`], [`Verdict`], [`Explanation`], [`facts`];
+//!   [`Solver`], [`Proof`], [`Invariants`].
 //! - **People:** [`Approver`], [`Question`], [`Asked`], [`Reply`], [`Answer`], [`DenyAll`], [`Broker`],
 //!   [`Prompt`], [`ApprovalSocket`].
 //! - **What is kept:** [`AuditLog`], [`AuditSink`], [`Event`], [`Report`], [`Filter`]; [`Ledger`],
@@ -132,6 +134,8 @@ pub use policy::{
     PolicyProblem, PolicySet, PolicySource, PolicyTest, Replay, SigningKey, StoreParts, TestReport,
     TestResult, Truth, Verdict, VerdictPart, facts,
 };
+#[cfg(feature = "prove")]
+pub use policy::{Counterexample, Invariants};
 pub use request::{
     Act, Action, Agent, Answer, Approver, ArgPath, Asked, Because, CallTool, Channel, Confinee,
     ConnectHost, DenyAll, Detail, Entry, EnvFacts, GetPrompt, Holding, HostRule, HostRuleError,
@@ -147,6 +151,8 @@ pub use runner::{
     Untyped,
     Workspace, WorkspaceOptions, read_bundle, replace_file, verify_bundle,
 };
+#[cfg(feature = "prove")]
+pub use runner::{Proof, ProofStep, Proved, Solver};
 pub use sandbox::{
     BackendReport, DoctorReport, EscapeResult, EscapeVerdict, Exit, MachineFacts, SelfTest,
     examine, self_test,

@@ -16,7 +16,7 @@ use super::{
     name = "creance",
     version,
     term_width = help_width(),
-    after_help = "Exit codes: 0 done, 1 failed, 2 usage, 3 denied by policy, 4 needs an answer.\n\
+    after_help = "Exit codes: 0 done, 1 failed, 2 usage, 3 denied by policy, 4 needs an answer, 5 nobody can tell (proofs).\n\
                   Try it: creance demo"
 )]
 struct Cli {
@@ -109,7 +109,7 @@ async fn command(command: Command) -> Outcome {
         }
         Command::Answers(command) => answers::run(&command),
         Command::Server(command) => server::run(command).await,
-        Command::Policy(command) => policy::run(command),
+        Command::Policy(command) => policy::run(command).await,
         Command::DryRun(args) => dry_run::run(args).await,
         Command::Audit(command) => audit::run(command).await,
         Command::Config(command) => config::run(command),

@@ -17,6 +17,9 @@ pub(crate) enum Exit {
     Denied,
     /// 4
     NeedsAnswer,
+    /// 5
+    #[cfg(feature = "prove")]
+    Unknown,
     /// The code of the command that was run.
     Code(u8),
 }
@@ -29,6 +32,8 @@ impl From<Exit> for ExitCode {
             Exit::Usage => 2,
             Exit::Denied => 3,
             Exit::NeedsAnswer => 4,
+            #[cfg(feature = "prove")]
+            Exit::Unknown => 5,
             Exit::Code(code) => code,
         })
     }

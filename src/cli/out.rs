@@ -86,6 +86,16 @@ pub(crate) fn note(text: &str) {
     let _ = writeln!(io::stderr().lock(), "creance: {}", visible_lines(text));
 }
 
+/// Says how far something has come, on a line that the next one takes over; only where a person looks.
+#[cfg(feature = "prove")]
+pub(crate) fn progress(text: &str) {
+    let mut err = io::stderr().lock();
+    if err.is_terminal() {
+        let _ = write!(err, "\r\x1b[K{}", visible_lines(text));
+        let _ = err.flush();
+    }
+}
+
 /// Says what went wrong.
 pub(crate) fn error_line(text: &str) {
     let colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();

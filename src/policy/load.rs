@@ -283,7 +283,7 @@ fn problems_of(policy: &Policy, json: &Value) -> Vec<lint::Finding> {
     found
 }
 
-fn is_group(action: &EntityUid) -> bool {
+pub(super) fn is_group(action: &EntityUid) -> bool {
     SCHEMA.action_groups().any(|group| group == action)
 }
 

@@ -4,6 +4,8 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use cedar_policy::EntityTypeName;
+#[cfg(feature = "prove")]
+use cedar_policy_core::ast::EntityType;
 use cedar_policy_core::ast::EntityUID;
 use serde::Deserialize;
 
@@ -69,6 +71,20 @@ impl Members {
     /// What an entity is in.
     pub(super) fn above(&self, entity: &EntityUID) -> impl Iterator<Item = &EntityUID> {
         self.0.get(entity).into_iter().flatten()
+    }
+
+    /// The names of what is in a set and of a type, sorted.
+    #[cfg(feature = "prove")]
+    pub(super) fn in_set(&self, set: &EntityUID, kind: &EntityType) -> Vec<String> {
+        let pairs = self.0.iter();
+        let inside = pairs.filter(|(one, above)| one.entity_type() == kind && above.contains(set));
+        let names: BTreeSet<String> = inside
+            .map(|(one, _)| {
+                let name: &str = one.eid().as_ref();
+                name.to_owned()
+            })
+            .collect();
+        names.into_iter().collect()
     }
 
     /// The folders and files that are in sets.

@@ -14,10 +14,13 @@ mod load;
 mod members;
 mod naming;
 mod polarity;
+#[cfg(feature = "prove")]
+mod prove;
 mod record;
 mod replay;
 mod rule;
 mod set;
+mod shadow;
 mod source;
 mod trial;
 mod typed;
@@ -32,6 +35,10 @@ pub use bundle::{Bundle, BundleError, BundleFiles, BundleMode, KeyError, Manifes
 pub(crate) use bundle::{Keys, Terms};
 pub use explain::{Clause, ExplainedPart, ExplainedPolicy, Explanation, Truth};
 pub(crate) use naming::tools_in;
+#[cfg(feature = "prove")]
+pub(crate) use prove::{Claim, Dialogue, Question, Reply};
+#[cfg(feature = "prove")]
+pub use prove::{Counterexample, Invariants};
 pub use record::facts;
 pub use replay::{Decided, Replay};
 pub(crate) use rule::rule;

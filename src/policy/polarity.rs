@@ -45,6 +45,13 @@ fn is_flag(expression: &Value) -> bool {
     attribute_of_context(expression).is_some_and(|name| FLAGS.contains(&name))
 }
 
+/// Which flag is read here, by its place in [`FLAGS`].
+#[cfg(feature = "prove")]
+pub(super) fn flag_of(expression: &Value) -> Option<usize> {
+    let name = attribute_of_context(expression)?;
+    FLAGS.iter().position(|flag| *flag == name)
+}
+
 /// Whether a flag is read here, or the context is used whole (`context == …`, `context has …`).
 pub(super) fn mentions_flags(expression: &Value) -> bool {
     if let Some(name) = attribute_of_context(expression) {

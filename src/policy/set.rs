@@ -14,6 +14,7 @@ use super::facts::Terms;
 use super::index::Index;
 use super::load::{Checked, Loaded, load_builtin, load_with};
 use super::members::{Members, is_set};
+use super::shadow;
 use super::source::{PolicyProblem, PolicySource, one_line};
 use super::typed::Locks;
 use super::vocabulary::{JSON, Vocabulary};
@@ -141,7 +142,8 @@ fn empty_sets(policies: &[Loaded], members: &Members) -> Vec<PolicyProblem> {
                 && set.type_name().basename() != "Group"
                 && !members.has_set(set.as_ref())
         });
-        problems.extend(sets.map(|set| loaded.warning(format!("nothing is in `{set}`"))));
+        let hint = "say who is in it in the bundle's entities.json, or mend the name";
+        problems.extend(sets.map(|set| loaded.note(format!("nothing is in `{set}`"), hint)));
     }
     problems
 }
@@ -238,6 +240,7 @@ impl PolicySet {
         } = load_with(&parts.sources, &locks, &base)?;
         problems.extend(warnings);
         problems.extend(empty_sets(&loaded, &members));
+        problems.extend(shadow::findings(&base, &loaded));
         let loaded = loaded.into_iter().map(Arc::new);
         let policies: Vec<Arc<Loaded>> = base.into_iter().chain(loaded).collect();
         match Self::with(policies, members, (vocabulary, locks)) {
@@ -281,6 +284,13 @@ impl PolicySet {
         })))
     }
 
+    /// What is known of each policy, layer by layer in the order of loading.
+    #[cfg(feature = "prove")]
+    pub(super) fn loaded(&self) -> impl Iterator<Item = &Arc<Loaded>> {
+        let order = self.0.order.iter();
+        order.filter_map(|id| self.0.policies.get(id))
+    }
+
     /// The digest of schema and policies: what decides.
     #[must_use]
     pub fn digest(&self) -> Digest {
@@ -321,7 +331,8 @@ fn digest(policies: &[Arc<Loaded>], members: &Members, vocabulary: &Vocabulary) 
 }
 
 impl Loaded {
-    fn warning(&self, message: String) -> PolicyProblem {
+    /// Something that it does not do, and the way out.
+    pub(super) fn note(&self, message: String, hint: &str) -> PolicyProblem {
         PolicyProblem {
             fatal: false,
             layer: self.layer,
@@ -330,7 +341,7 @@ impl Loaded {
             column: 1,
             policy: self.policy.id().to_string(),
             message,
-            hint: "say who is in it in the bundle's entities.json, or mend the name".to_owned(),
+            hint: hint.to_owned(),
         }
     }
 

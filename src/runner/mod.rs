@@ -14,6 +14,8 @@ mod outlook;
 mod policies;
 mod policy_files;
 mod posture;
+#[cfg(feature = "prove")]
+mod prove;
 mod reach;
 mod release;
 #[expect(
@@ -41,6 +43,8 @@ pub use outlook::{Outlook, ToolOutlook};
 pub use policies::Policies;
 pub use policy_files::PolicyFiles;
 pub use posture::Posture;
+#[cfg(feature = "prove")]
+pub use prove::{Proof, ProofStep, Proved, Solver};
 pub use reach::Reach;
 pub use release::{Draft, read_bundle, replace_file, verify_bundle};
 pub use runner::Runner;

@@ -14,6 +14,8 @@ mod machine;
 mod plan;
 mod reach;
 mod spawn;
+#[cfg(feature = "prove")]
+mod trusted;
 
 pub use advice::MachineFacts;
 pub(crate) use apply::run_helper_if_requested;
@@ -25,3 +27,5 @@ pub(crate) use machine::Machine;
 pub(crate) use plan::{PlanError, plan};
 pub(crate) use reach::reach;
 pub(crate) use spawn::{Confined, SpawnError, Stdio, spawn};
+#[cfg(feature = "prove")]
+pub(crate) use trusted::{Trusted, start_trusted};

@@ -40,6 +40,8 @@ mod organisation;
 mod pins;
 #[cfg(target_os = "linux")]
 mod processes;
+#[cfg(feature = "prove")]
+mod prove;
 mod raw;
 mod real;
 mod reload;

@@ -13,6 +13,9 @@ mod fixtures;
 #[cfg(test)]
 mod paths;
 #[cfg(test)]
+#[cfg(feature = "prove")]
+mod prove;
+#[cfg(test)]
 mod refused;
 #[cfg(test)]
 mod shipped;

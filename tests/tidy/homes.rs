@@ -9,6 +9,7 @@ pub(crate) const HOMES: &[(&str, &[&str])] = &[
     ("cedar_policy", &["policy/"]),
     ("cedar_policy_core", &["policy/"]),
     ("cedar_policy_formatter", &["policy/"]),
+    ("cedar_policy_symcc", &["policy/prove/"]),
     ("minisign", &["policy/bundle/"]),
     ("minisign_verify", &["policy/bundle/"]),
     ("ureq", &["http/"]),
@@ -34,6 +35,8 @@ pub(crate) const HOMES: &[(&str, &[&str])] = &[
     (
         "tokio",
         &[
+            // Pipes to a solver, which somebody else opened.
+            "policy/prove/",
             "decision/",
             "sandbox/",
             "transport/",

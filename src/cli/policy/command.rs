@@ -10,6 +10,8 @@ use super::diff::DiffArgs;
 use super::explain::ExplainArgs;
 use super::fmt::FmtArgs;
 use super::init::InitArgs;
+#[cfg(feature = "prove")]
+use super::prove::{self, ProveArgs};
 use super::schema::SchemaArgs;
 use super::test::TestArgs;
 use super::{bundle, check, diff, explain, fmt, init, list, schema, test};
@@ -41,12 +43,30 @@ pub(crate) enum PolicyCommand {
                             explain --decision 12"
     )]
     Explain(ExplainArgs),
-    /// Compare two stores: their policies, and what their tests come to under each
+    /// Compare two stores: their policies, their tests and recorded decisions under each, and with
+    /// `--prove` all requests that there can be
     #[command(
         after_help = "Examples:\n  creance policy diff active acme/\n  creance policy diff \
-                            acme-7.bundle acme-8.bundle\nExit code 1 when a test is decided otherwise."
+                            acme-7.bundle acme-8.bundle --prove\n  creance policy diff active acme/ \
+                            --audit ~/.local/state/creance/audit.jsonl\nExit code 1 when something is \
+                            decided otherwise, 5 when a proof is asked for and nobody can tell."
     )]
     Diff(DiffArgs),
+    /// Prove what holds of all requests that there can be, with the solver cvc5
+    #[cfg(feature = "prove")]
+    #[command(
+        after_help = "Claims:\n  guard-rails       no policy of the user or a project lifts a forbid from \
+                            above\n  project-tightens  the project's policies only take away\n  answers-add       \
+                            an answer never takes away what is allowed without it\n  invariant/ID      what the \
+                            file of invariants says: a forbid is never allowed, a permit always\n  no-errors         \
+                            no policy ends in an error\n\nExamples:\n  creance policy prove                     \
+                            what is in force here\n  creance policy prove acme/ --save acme/tests/found.json\n  \
+                            creance policy prove --print > ours.cedar\n  creance policy \
+                            prove --invariants ours.cedar --json\n\nExit code 0 when all is \
+                            proved, 1 when a claim is refuted, 5 when nobody can tell: no solver, or it gave up. \
+                            Who is in which set is not looked at: a proof holds whoever is in them."
+    )]
+    Prove(ProveArgs),
     /// List the policies in force, by layer
     #[command(after_help = "Example: creance policy list --text")]
     List {
@@ -58,7 +78,8 @@ pub(crate) enum PolicyCommand {
     },
     /// Write policies in their one form
     #[command(
-        after_help = "Examples:\n  creance policy fmt my-policies/\n  creance policy fmt --check acme/"
+        after_help = "Examples:\n  creance policy fmt my-policies/\n  creance policy fmt --check acme/\n  creance policy fmt \
+                            --fix acme/"
     )]
     Fmt(FmtArgs),
     /// Print the vocabulary that policies are written in
@@ -96,12 +117,14 @@ pub(crate) enum PolicyCommand {
     Verify(VerifyArgs),
 }
 
-pub(crate) fn run(command: PolicyCommand) -> Outcome {
+pub(crate) async fn run(command: PolicyCommand) -> Outcome {
     match command {
         PolicyCommand::Check(args) => check::run(&args),
         PolicyCommand::Test(args) => test::run(&args),
         PolicyCommand::Explain(args) => explain::run(&args),
-        PolicyCommand::Diff(args) => diff::run(&args),
+        PolicyCommand::Diff(args) => diff::run(&args).await,
+        #[cfg(feature = "prove")]
+        PolicyCommand::Prove(args) => prove::run(&args).await,
         PolicyCommand::List { text, form } => {
             let depth = if text {
                 list::Depth::Texts

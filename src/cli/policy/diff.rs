@@ -1,12 +1,18 @@
 //! `creance policy diff`: what another store says otherwise.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use clap::Args;
+#[cfg(feature = "prove")]
+use creance::Proof;
 use creance::{Error, PolicyFiles, PolicyInfo, PolicySet, TestResult};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::command::Place;
+#[cfg(feature = "prove")]
+use super::proofs::{self, NoProof, SolverArgs};
+use super::recorded::Recorded;
 use crate::cli::exit::{Exit, Outcome};
 use crate::cli::out::{self, Form};
 
@@ -17,6 +23,17 @@ pub(crate) struct DiffArgs {
     from: Place,
     /// The other
     to: Place,
+    /// Also decide what is on record here again, under both
+    #[arg(long, value_name = "LOG")]
+    audit: Option<PathBuf>,
+    /// Also prove for all requests that there can be that the second allows no more than the first,
+    /// and no less, with the solver cvc5
+    #[cfg(feature = "prove")]
+    #[arg(long)]
+    prove: bool,
+    #[cfg(feature = "prove")]
+    #[command(flatten)]
+    solver: SolverArgs,
     #[command(flatten)]
     form: Form,
 }
@@ -45,24 +62,72 @@ struct Change {
     after: TestResult,
 }
 
-pub(super) fn run(args: &DiffArgs) -> Outcome {
+pub(super) async fn run(args: &DiffArgs) -> Outcome {
     let (from, to) = (Side::read(&args.from)?, Side::read(&args.to)?);
     let policies = policies(&from.store, &to.store);
     let changes = changes(&from, &to)?;
-    if args.form.is_json() {
-        let tests: Vec<_> = changes
-            .iter()
-            .map(|change| json!({ "name": change.before.name, "from": change.before, "to": change.after }))
-            .collect();
-        out::json(&json!({ "policies": policies, "tests": tests }));
-    } else {
+    let recorded = args.audit.as_ref();
+    let recorded = recorded.map(|log| Recorded::read(log, &from.store, &to.store));
+    let recorded = recorded.transpose()?;
+    let mut report = json!({ "policies": policies, "tests": tests(&changes) });
+    if !args.form.is_json() {
         print(&policies, &changes);
     }
-    Ok(if changes.is_empty() {
-        Exit::Done
-    } else {
-        Exit::Failed
+    if let (Some(recorded), Some(report)) = (&recorded, report.as_object_mut()) {
+        report.insert("recorded".to_owned(), recorded.json());
+        if !args.form.is_json() {
+            recorded.print();
+        }
+    }
+    let exit = proved(args, (&from.store, &to.store), &mut report).await?;
+    if args.form.is_json() {
+        out::json(&report);
+    }
+    let differs = !changes.is_empty() || recorded.is_some_and(|recorded| recorded.differs());
+    Ok(match exit {
+        // A signal, or a proof that nobody could make, is not covered up by a difference.
+        Exit::Done if differs => Exit::Failed,
+        exit => exit,
     })
+}
+
+/// What is proved of the two, where that is asked for.
+#[cfg(feature = "prove")]
+async fn proved(args: &DiffArgs, stores: (&PolicySet, &PolicySet), report: &mut Value) -> Outcome {
+    if !args.prove {
+        args.solver.unused()?;
+        return Ok(Exit::Done);
+    }
+    let proofs = match prove(args, stores).await {
+        Ok(proofs) => proofs,
+        Err(why) => return why.outcome(),
+    };
+    if let Some(report) = report.as_object_mut() {
+        report.insert("claims".to_owned(), json!(proofs));
+    }
+    if !args.form.is_json() {
+        proofs::print(&proofs);
+    }
+    args.solver.keep(&proofs)?;
+    Ok(proofs::exit(&proofs))
+}
+
+#[cfg(feature = "prove")]
+async fn prove(args: &DiffArgs, stores: (&PolicySet, &PolicySet)) -> Result<Vec<Proof>, NoProof> {
+    let solver = args.solver.find()?;
+    proofs::wait(solver.compare(stores, proofs::step)).await
+}
+
+#[cfg(not(feature = "prove"))]
+async fn proved(_: &DiffArgs, _: (&PolicySet, &PolicySet), _: &mut Value) -> Outcome {
+    Ok(Exit::Done)
+}
+
+fn tests(changes: &[Change]) -> Vec<Value> {
+    let each = changes.iter().map(
+        |change| json!({ "name": change.before.name, "from": change.before, "to": change.after }),
+    );
+    each.collect()
 }
 
 /// Policies that one store has and the other has not, or has with another text.

@@ -18,13 +18,21 @@ pub(crate) struct FmtArgs {
     /// Change nothing; exit code 1 when a file is not in that form
     #[arg(long)]
     check: bool,
+    /// Also mend `action == Action::"GROUP"`, which no request meets, to `action in [Action::"GROUP"]`
+    #[arg(long)]
+    fix: bool,
 }
 
 pub(super) fn run(args: &FmtArgs) -> Outcome {
     let mut changed = false;
     for path in &args.paths {
         for file in PolicyFiles::of(path)?.parts.sources {
-            let text = PolicySet::formatted(&file.text).map_err(|why| {
+            let text = if args.fix {
+                PolicySet::mended(&file.text)
+            } else {
+                PolicySet::formatted(&file.text)
+            };
+            let text = text.map_err(|why| {
                 Error::message(ErrorKind::Policy, &format!("{}: {why}", file.file))
             })?;
             if text == file.text {

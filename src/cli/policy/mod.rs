@@ -8,6 +8,11 @@ mod explain;
 mod fmt;
 mod init;
 mod list;
+#[cfg(feature = "prove")]
+mod proofs;
+#[cfg(feature = "prove")]
+mod prove;
+mod recorded;
 mod sarif;
 mod schema;
 mod test;

@@ -70,7 +70,7 @@ impl Expect {
 }
 
 /// The word of an outcome, as tests write it.
-pub(super) fn word(outcome: PolicyOutcome) -> String {
+pub(in crate::policy) fn word(outcome: PolicyOutcome) -> String {
     match outcome {
         PolicyOutcome::Allow => Expect::Allow,
         PolicyOutcome::Deny => Expect::Deny,
@@ -84,6 +84,12 @@ impl PolicyTest {
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         self.name == other.name && self.request == other.request
+    }
+
+    /// The told request.
+    #[cfg(all(test, feature = "prove"))]
+    pub(in crate::policy) fn request(&self) -> &Map<String, Json> {
+        &self.request
     }
 
     /// Reads a file of tests: a list of `{"name", "do", "expect", "because"}`.

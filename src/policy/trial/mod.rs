@@ -6,4 +6,6 @@ mod report;
 mod run;
 
 pub use case::PolicyTest;
+#[cfg(feature = "prove")]
+pub(super) use case::word;
 pub use report::{PolicyCover, TestReport, TestResult};
