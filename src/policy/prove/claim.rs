@@ -6,11 +6,11 @@ use std::sync::Arc;
 use cedar_policy::{Effect, Policy, PolicyId, PolicySet as Cedar, RequestEnv, Schema};
 use serde_json::{Value, json};
 
-use crate::policy::load::{Loaded, load};
+use crate::policy::load::{Loaded, load_with};
 use crate::policy::polarity::{self, FLAGS};
 use crate::policy::set::PolicySet;
 use crate::policy::source::PolicySource;
-use crate::policy::typed::misses_typed;
+use crate::policy::typed::{Locks, misses_typed};
 use crate::policy::vocabulary::Vocabulary;
 use crate::request::Layer;
 
@@ -353,9 +353,9 @@ fn everything() -> Result<Arc<Loaded>, String> {
         text: "@id(\"everything\") @reason(\"Everything.\") permit (principal, action, resource);"
             .to_owned(),
     };
-    let loaded = load(&[source])
+    let loaded = load_with(&[source], &Locks::default(), &[])
         .ok()
-        .and_then(|(all, _)| all.into_iter().next());
+        .and_then(|all| all.policies.into_iter().next());
     loaded
         .map(Arc::new)
         .ok_or_else(|| "a permit of everything is no policy".to_owned())
