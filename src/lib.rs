@@ -148,8 +148,7 @@ pub use runner::{
     BundleInfo, CommandExit, CommandSpec, Draft, Effect, Error, ErrorKind, Forecast, NoticePlace,
     Outlook, Policies, PolicyFiles, PolicyNotice, Posture, Reach, Relocked, Runner, RunningServer,
     ServerReport, ServerSpec, Session, Shadow, ToolOutlook, ToolReply, ToolSummary, TypedTool,
-    Untyped,
-    Workspace, WorkspaceOptions, read_bundle, replace_file, verify_bundle,
+    Untyped, Workspace, WorkspaceOptions, read_bundle, replace_file, verify_bundle,
 };
 #[cfg(feature = "prove")]
 pub use runner::{Proof, ProofStep, Proved, Solver};

@@ -1,9 +1,6 @@
 //! Policies from their folders to one checked store, and what is said about files that cannot be used.
 
-use std::fmt;
 use std::path::Path;
-
-use serde::Serialize;
 
 use crate::clean;
 use crate::disk::{self, PolicyFolder};

@@ -92,7 +92,7 @@ where
         (store, policy): (&PolicySet, &Policy),
         question: &Question,
     ) -> Result<Reply, String> {
-        let schema = &store.0.vocabulary.schema;
+        let schema = store.0.vocabulary.schema();
         let compiled = CompiledPolicy::compile(policy, &question.env, schema).map_err(said)?;
         let holds = self.0.check_never_errors_opt(&compiled).await;
         if holds.map_err(said)? {

@@ -129,7 +129,7 @@ impl Claim {
             Kind::Implies(sides) => &sides.narrow.store,
             Kind::NoErrors(store) => store,
         };
-        &store.0.vocabulary.schema
+        store.0.vocabulary.schema()
     }
 
     /// The questions that it takes.
