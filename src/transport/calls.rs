@@ -124,6 +124,9 @@ impl CallOptions {
     }
 }
 
+/// How long it may take until a peer that reads no more has ended, and why is known.
+const END_TOLD: Duration = Duration::from_secs(1);
+
 /// The calls that wait.
 #[derive(Clone, Debug)]
 pub(super) struct Calls {
@@ -188,7 +191,13 @@ impl Calls {
             let sent = self.outbox.send(line).await;
             open.sent = true;
             if sent.is_err() {
-                return Err(CallError::Closed("the other side reads no more".to_owned()));
+                // As a rule it is ending, and how is known in a moment.
+                let told = tokio::time::timeout(END_TOLD, answer).await;
+                let deaf = || CallError::Closed("the other side reads no more".to_owned());
+                return told
+                    .ok()
+                    .and_then(Result::ok)
+                    .unwrap_or_else(|| Err(deaf()));
             }
             let gone = || CallError::Closed("the connection is closed".to_owned());
             answer.await.unwrap_or_else(|_| Err(gone()))

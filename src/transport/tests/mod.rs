@@ -1,6 +1,7 @@
 //! The relay, against scripted servers that misbehave as real ones were seen to (`played`) and
 //! against streams in memory (`piped`).
 
+mod deaf;
 mod downstream;
 mod holds;
 mod piped;
