@@ -8,13 +8,14 @@ use super::source::one_line;
 /// What the validator finds: in which policy, what, and whether it is an error.
 pub(super) type Fault = (PolicyId, DetailedError, bool);
 
+/// Threads that share the work, however many cores there are.
+const THREADS: usize = 4;
 /// Policies that are validated by one thread: fewer are done before another one has begun.
 const SHARE: usize = 500;
 
 /// The faults of all policies. Each is validated by itself, so that several threads can share many.
 pub(super) fn faults(validator: &Validator, policies: &[Policy]) -> Result<Vec<Fault>, String> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let share = policies.len().div_ceil(threads).max(SHARE);
+    let share = policies.len().div_ceil(THREADS).max(SHARE);
     if policies.len() <= share {
         return faults_of(validator, policies);
     }

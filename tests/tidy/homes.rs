@@ -127,7 +127,7 @@ pub(crate) fn homes(sources: &[Source]) -> Vec<Fault> {
     faults
 }
 
-/// Words and judgement touch nothing: no files, network, environment, processes, clock, threads.
+/// Words and judgement touch nothing: no files, network, environment, processes, clock, threads of their own.
 pub(crate) fn purity(sources: &[Source]) -> Vec<Fault> {
     let pure = |s: &&Source| {
         let own = s
@@ -188,6 +188,8 @@ fn touches(parts: &[String]) -> bool {
         "net" => !ADDRESSES.contains(&part(2)),
         "io" => ["stdin", "stdout", "stderr", "*", "prelude"].contains(&part(2)),
         "time" => ["Instant", "", "self", "*"].contains(&part(2)),
+        // Threads that end before the function does share its work and touch nothing else.
+        "thread" => part(2) != "scope",
         module => WORLD.contains(&module),
     }
 }

@@ -202,6 +202,10 @@ fn purity_holds() {
         "fn f() { std::io::stdin() }",
         "fn f(p: &Path) { p.canonicalize() }",
         "fn f() { std::time::SystemTime::now() }",
+        "use std::thread;",
+        "fn f() { std::thread::spawn(g) }",
+        "fn f() { std::thread::sleep(g) }",
+        "fn f() { std::thread::available_parallelism() }",
     ] {
         check(rule, &[("src/request/a.rs", bad)], &["src/request/a.rs:1"]);
         check(rule, &[("src/policy/a.rs", bad)], &["src/policy/a.rs:1"]);
@@ -211,6 +215,7 @@ fn purity_holds() {
         "use std::net::{IpAddr, Ipv6Addr};",
         "use std::time::Duration;",
         "fn f(e: std::io::Error) {}",
+        "fn f() { std::thread::scope(g) }",
         "// std::fs",
     ] {
         check(rule, &[("src/request/a.rs", good)], &[]);
