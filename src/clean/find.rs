@@ -360,6 +360,10 @@ pub(super) fn url_password(text: &str, at: usize, spans: &mut Vec<Span>) -> Opti
     let user_info = behind.get(..end)?.rsplit_once('@')?.0;
     let start = at + "://".len();
     let end = start + user_info.len();
+    if masked(user_info) == Some(user_info.len()) {
+        // A token that was masked before: its colon parts no user from a password.
+        return Some(end);
+    }
     let secret_from = match user_info.split_once(':') {
         Some((user, _)) => start + user.len() + 1,
         // A token in place of the user's name.

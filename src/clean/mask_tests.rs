@@ -17,6 +17,10 @@ fn known_shapes() {
             "postgres://u:[secret:url-password]@h/d",
         ),
         ("https://user@host/a@b", "https://user@host/a@b"),
+        (
+            "https://t0ken-of-20-letters-x@host/a",
+            "https://[secret:url-password]@host/a",
+        ),
         ("password=hunter2 x", "password=[secret:named] x"),
         ("{\"apiKey\": \"abc\"}", "{\"apiKey\": \"[secret:named]\"}"),
         ("Cookie: a=b; c=d\nx", "Cookie: [secret:named]\nx"),
@@ -30,6 +34,7 @@ fn known_shapes() {
             Some((head, tail)) => assert!(got.starts_with(head) && got.ends_with(tail), "{got}"),
             None => assert_eq!(got, want),
         }
+        assert_eq!(mask(&got), got, "masking twice is masking once");
     }
 }
 
