@@ -134,21 +134,30 @@ proptest! {
         let all: Vec<Arc<Loaded>> = builtin.0.policies.values().cloned().chain(extra).collect();
         let whole = Cedar::from_policies(all.iter().map(|one| one.policy.clone())).unwrap();
         let set = PolicySet::new(all, Members::default()).unwrap();
-        for asking in requests() {
-            let query = asking.query();
-            let judged = set.judged(&query).unwrap();
-            let sliced = Judge::new(&set.0, &judged).ruling(Some(&query), held);
-            let judged = facts::judged(&query, Mentioned::Any, set.0.terms()).unwrap();
-            let mut judge = Judge::new(&set.0, &judged);
-            judge.rules = set.0.index.all();
-            assert_eq!(sliced, judge.ruling(Some(&query), held), "{query:?}");
-            same_as_cedar(&judge, &judged, held, &whole);
-        }
+        judges_like(&set, &whole, (requests(), held));
+    }
+}
+
+/// A sliced set decides what all policies decide with all that is known, and what Cedar decides.
+pub(super) fn judges_like(
+    set: &PolicySet,
+    whole: &Cedar,
+    (requests, held): (impl IntoIterator<Item = Asking>, Answer),
+) {
+    for asking in requests {
+        let query = asking.query();
+        let judged = set.judged(&query).unwrap();
+        let sliced = Judge::new(&set.0, &judged).ruling(Some(&query), held);
+        let judged = facts::judged(&query, Mentioned::Any, set.0.terms()).unwrap();
+        let mut judge = Judge::new(&set.0, &judged);
+        judge.rules = set.0.index.all();
+        assert_eq!(sliced, judge.ruling(Some(&query), held), "{query:?}");
+        same_as_cedar(&judge, &judged, held, whole);
     }
 }
 
 /// Evaluating is what Cedar's own authorizer does with all policies as one set.
-pub(super) fn same_as_cedar(judge: &Judge<'_>, judged: &Judged, held: Answer, whole: &Cedar) {
+fn same_as_cedar(judge: &Judge<'_>, judged: &Judged, held: Answer, whole: &Cedar) {
     let request = judged.request(held).unwrap();
     let ours = judge.evaluation(request.clone());
     let entities = Entities::from(judged.entities.clone());

@@ -7,10 +7,8 @@ use proptest::sample::{select, subsequence};
 use serde_json::json;
 
 use super::base::{Asking, call, env, exec, tools};
-use super::slices::same_as_cedar;
+use super::slices::judges_like;
 use super::typed::{OWN, TOOL, lock, schema, source, with};
-use crate::policy::evaluate::Judge;
-use crate::policy::facts::{self, Mentioned};
 use crate::policy::load::{Checked, Loaded, load_with};
 use crate::policy::members::Members;
 use crate::policy::typed::Locks;
@@ -104,15 +102,6 @@ proptest! {
         let all: Vec<Arc<Loaded>> = builtin.0.policies.values().cloned().chain(extra).collect();
         let whole = cedar_policy::PolicySet::from_policies(all.iter().map(|one| one.policy.clone())).unwrap();
         let set = PolicySet::with(all, Members::default(), (vocabulary, Locks::default())).unwrap();
-        for asking in requests() {
-            let query = asking.query();
-            let judged = set.judged(&query).unwrap();
-            let sliced = Judge::new(&set.0, &judged).ruling(Some(&query), held);
-            let judged = facts::judged(&query, Mentioned::Any, set.0.terms()).unwrap();
-            let mut judge = Judge::new(&set.0, &judged);
-            judge.rules = set.0.index.all();
-            assert_eq!(sliced, judge.ruling(Some(&query), held), "{query:?}");
-            same_as_cedar(&judge, &judged, held, &whole);
-        }
+        judges_like(&set, &whole, (requests(), held));
     }
 }
