@@ -158,8 +158,37 @@ fn withheld(args: &RunArgs) -> String {
         lacks.push("makes no Unix sockets (--sockets)");
     }
     lacks.push("leaves .git/config, hooks and tool settings as they are (--write FILE asks)");
+    lacks.push("meets limits of memory, file size, open files and processes (--limit NAME=VALUE)");
     format!(
         "it failed, perhaps because a command in the sandbox {}",
         lacks.join(", ")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        run: RunArgs,
+    }
+
+    #[test]
+    fn a_failed_command_hears_what_it_may_have_lacked() {
+        for (args, want, not) in [
+            (&[][..], "has no network", "granted hosts"),
+            (&[], "--limit NAME=VALUE", "granted hosts"),
+            (&["--network"], "--limit NAME=VALUE", "network"),
+            (&["--host", "a.test"], "granted hosts", "no network"),
+            (&["--sockets"], "--read PATH", "--sockets"),
+        ] {
+            let line = ["run"].iter().chain(args).chain(&["--", "x"]);
+            let told = withheld(&Line::parse_from(line).run);
+            assert!(told.contains(want) && !told.contains(not), "{told}");
+        }
+    }
 }
