@@ -1,5 +1,8 @@
 //! Which names say that their value is a secret: keys of JSON, headers, parameters, variables.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 /// Words that make a name secret wherever they stand in it.
 pub(super) const SECRET_WORDS: &[&str] = &[
     "authorization",
@@ -122,11 +125,45 @@ impl Word {
         }
     }
 
-    fn is_in(&self, known: &[&str]) -> bool {
+    /// What it is known as; bits of [`SECRET`] and the like.
+    fn known(&self) -> u8 {
         let letters = self.letters.get(..self.len).unwrap_or_default();
-        self.len < LONGEST && known.iter().any(|word| word.as_bytes() == letters)
+        if self.len >= LONGEST {
+            return 0;
+        }
+        let found = KNOWN.get(letters);
+        found.copied().unwrap_or_default()
     }
 }
+
+/// Makes a name secret wherever it stands.
+const SECRET: u8 = 1;
+/// Does so unless something harmless stands beside it.
+const MILD: u8 = 2;
+/// See [`HARMLESS_BESIDE`].
+const HARMLESS: u8 = 4;
+/// See [`KEY_KINDS`].
+const KIND: u8 = 8;
+/// What one of these makes secret.
+const KEY: u8 = 16;
+
+/// All words that are known: every key of every record is looked up here.
+static KNOWN: LazyLock<HashMap<&'static [u8], u8>> = LazyLock::new(|| {
+    let mut known = HashMap::new();
+    let lists = [
+        (SECRET, SECRET_WORDS),
+        (MILD, MILD_WORDS),
+        (HARMLESS, HARMLESS_BESIDE),
+        (KIND, KEY_KINDS),
+        (KEY, &["key", "keys"]),
+    ];
+    for (means, words) in lists {
+        for word in words {
+            *known.entry(word.as_bytes()).or_default() |= means;
+        }
+    }
+    known
+});
 
 /// What the words of a name say together.
 #[derive(Default)]
@@ -144,10 +181,11 @@ impl Weighed {
         if word.len == 0 {
             return;
         }
-        self.secret |= self.kind && word.is_in(&["key", "keys"]) || word.is_in(SECRET_WORDS);
-        self.mild |= word.is_in(MILD_WORDS);
-        self.harmless |= word.is_in(HARMLESS_BESIDE);
-        self.kind = word.is_in(KEY_KINDS);
+        let known = word.known();
+        self.secret |= (self.kind && known & KEY != 0) || known & SECRET != 0;
+        self.mild |= known & MILD != 0;
+        self.harmless |= known & HARMLESS != 0;
+        self.kind = known & KIND != 0;
     }
 }
 

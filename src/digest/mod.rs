@@ -107,7 +107,20 @@ impl Running {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        // Records hold several of these each; a formatter call a byte would cost more than hashing.
+        let mut digits = [0; 64];
+        for (pair, byte) in digits.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
+            *pair = [digit(byte >> 4), digit(byte & 15)];
+        }
+        f.write_str(std::str::from_utf8(&digits).map_err(|_| fmt::Error)?)
+    }
+}
+
+/// The hexadecimal digit of a number below 16.
+const fn digit(number: u8) -> u8 {
+    match number {
+        0..=9 => b'0' + number,
+        _ => b'a' + (number - 10),
     }
 }
 

@@ -185,7 +185,7 @@ impl Probe {
 
     /// A policy in scope with its clauses; `None` when its scope does not fit.
     fn policy(&self, loaded: &Loaded) -> Option<ExplainedPolicy> {
-        let whole = loaded.policy.to_json().ok()?;
+        let whole = loaded.json().ok()?;
         if self.value(&piece(Some(&whole), None)?) != Truth::Yes {
             return None;
         }

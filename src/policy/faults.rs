@@ -1,9 +1,15 @@
-//! What Cedar's strict validator finds in policies, with several threads where they are many.
+//! What Cedar's strict validator finds in policies, with several threads where they are many, and
+//! against one action alone where many name it.
+
+use std::collections::{HashMap, HashSet};
 
 use cedar_policy::ffi::DetailedError;
-use cedar_policy::{Policy, PolicyId, PolicySet, ValidationMode, Validator};
+use cedar_policy::{
+    ActionConstraint, EntityUid, Policy, PolicyId, PolicySet, ValidationMode, Validator,
+};
 
 use super::source::one_line;
+use super::vocabulary::Vocabulary;
 
 /// What the validator finds: in which policy, what, and whether it is an error.
 pub(super) type Fault = (PolicyId, DetailedError, bool);
@@ -12,9 +18,48 @@ pub(super) type Fault = (PolicyId, DetailedError, bool);
 const THREADS: usize = 4;
 /// Policies that are validated by one thread: fewer are done before another one has begun.
 const SHARE: usize = 500;
+/// Policies of one action for which a schema of its own is made.
+const MANY: usize = 500;
 
-/// The faults of all policies. Each is validated by itself, so that several threads can share many.
-pub(super) fn faults(validator: &Validator, policies: &[Policy]) -> Result<Vec<Fault>, String> {
+/// The faults of all policies.
+pub(super) fn faults(vocabulary: &Vocabulary, policies: Vec<Policy>) -> Result<Vec<Fault>, String> {
+    let mut rest = Vec::new();
+    for (action, policies) in by_action(policies) {
+        let narrow = action.filter(|_| policies.len() >= MANY);
+        match narrow.and_then(|action| vocabulary.narrowed(&action)) {
+            Some(narrow) => rest.extend(doubtful(&narrow, policies)?),
+            None => rest.extend(policies),
+        }
+    }
+    shared(&vocabulary.validator, &rest)
+}
+
+/// Policies by the one action that their scope names.
+fn by_action(policies: Vec<Policy>) -> HashMap<Option<EntityUid>, Vec<Policy>> {
+    let mut groups: HashMap<Option<EntityUid>, Vec<Policy>> = HashMap::new();
+    for policy in policies {
+        let action = match policy.action_constraint() {
+            ActionConstraint::Eq(action) => Some(action),
+            ActionConstraint::Any | ActionConstraint::In(_) => None,
+        };
+        groups.entry(action).or_default().push(policy);
+    }
+    groups
+}
+
+/// Those in which a schema without other actions finds anything: the whole one has the word then. A
+/// policy that names one action holds for no request of another, so in one without a finding the
+/// whole schema finds nothing either.
+fn doubtful(narrow: &Validator, policies: Vec<Policy>) -> Result<Vec<Policy>, String> {
+    let found = shared(narrow, &policies)?;
+    let found: HashSet<PolicyId> = found.into_iter().map(|(id, ..)| id).collect();
+    let mut policies = policies;
+    policies.retain(|policy| found.contains(policy.id()));
+    Ok(policies)
+}
+
+/// Each policy is validated by itself, so that several threads can share many.
+fn shared(validator: &Validator, policies: &[Policy]) -> Result<Vec<Fault>, String> {
     let share = policies.len().div_ceil(THREADS).max(SHARE);
     if policies.len() <= share {
         return faults_of(validator, policies);
@@ -48,4 +93,77 @@ fn faults_of(validator: &Validator, policies: &[Policy]) -> Result<Vec<Fault>, S
         )
     });
     Ok(errors.chain(warnings).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::vocabulary::SCHEMA;
+
+    /// Scopes and conditions that do not fit, in some environments or in all, beside some that do.
+    const PRINCIPALS: &[&str] = &[
+        "principal",
+        "principal is Agent",
+        "principal is Server",
+        "principal == Agent::\"a\"",
+        "principal == Server::\"user/files\"",
+        "principal in User::\"u\"",
+        "principal is Path",
+    ];
+    const RESOURCES: &[&str] = &[
+        "resource",
+        "resource is Tool",
+        "resource == Tool::\"user/files/read\"",
+        "resource in Server::\"user/files\"",
+        "resource == Path::\"./docs\"",
+        "resource is Nothing",
+    ];
+    const CONDITIONS: &[&str] = &[
+        "",
+        "when { true }",
+        "when { false }",
+        "when { context.args_valid }",
+        "when { context.args_vaild }",
+        "when { context.args_bytes }",
+        "when { resource.name == \"read\" }",
+        "when { resource.text like \"*.md\" }",
+        "when { principal.client == \"c\" }",
+        "when { principal.sandboxed }",
+        "when { action == Action::\"server.start\" }",
+        "when { action in Action::\"tool\" }",
+        "when { context.every_path in Path::\"./docs\" }",
+        "unless { context has port && context.port == 443 }",
+        "when { resource in [Place::\"secrets\", Place::\"nowhere\"] }",
+        "when { context.run.trigger == Trigger::\"never\" }",
+    ];
+
+    /// Where a schema of one action finds nothing, the whole one finds nothing.
+    #[test]
+    fn one_action_alone_says_what_all_say() {
+        let vocabulary = Vocabulary::base();
+        let actions: Vec<EntityUid> = SCHEMA.actions().cloned().collect();
+        let mut clean = 0;
+        for action in &actions {
+            let narrow = vocabulary.narrowed(action).unwrap();
+            let mut policies = Vec::new();
+            for principal in PRINCIPALS {
+                for resource in RESOURCES {
+                    for condition in CONDITIONS {
+                        let id = PolicyId::new(format!("p{}", policies.len()));
+                        let text = format!(
+                            "permit ({principal}, action == {action}, {resource}) {condition};"
+                        );
+                        policies.push(Policy::parse(Some(id), text).unwrap());
+                    }
+                }
+            }
+            let doubted = doubtful(&narrow, policies.clone()).unwrap();
+            policies.retain(|policy| !doubted.contains(policy));
+            let missed = faults_of(&vocabulary.validator, &policies).unwrap();
+            assert!(missed.is_empty(), "{action}: {missed:?}");
+            clean += policies.len();
+        }
+        // Otherwise nothing would be gained, and nothing shown.
+        assert!(clean > 100, "{clean} policies fit");
+    }
 }

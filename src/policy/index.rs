@@ -40,6 +40,12 @@ struct Slice {
     by_resource: HashMap<EntityUID, Vec<usize>>,
 }
 
+impl Slice {
+    fn is_empty(&self) -> bool {
+        self.open.is_empty() && self.by_resource.is_empty()
+    }
+}
+
 impl Index {
     /// The policies have ids of their own.
     pub(super) fn new(policies: &[Arc<Loaded>], schema: &Schema) -> Result<Self, String> {
@@ -60,19 +66,22 @@ impl Index {
         let mut index = Self::default();
         let mut sorted = policies.to_vec();
         sorted.sort_by(|one, other| one.policy.id().cmp(other.policy.id()));
+        let mut slices: Vec<Slice> = envs.iter().map(|_| Slice::default()).collect();
         for loaded in sorted {
-            index.add(loaded, &envs);
+            index.add(loaded, (&envs, &mut slices));
         }
+        let slices = envs.into_iter().map(|env| env.key).zip(slices);
+        index.slices = slices.filter(|(_, slice)| !slice.is_empty()).collect();
         Ok(index)
     }
 
-    fn add(&mut self, loaded: Arc<Loaded>, envs: &[Declared]) {
+    fn add(&mut self, loaded: Arc<Loaded>, (envs, slices): (&[Declared], &mut [Slice])) {
         let place = self.rules.len();
         let policy = &loaded.policy;
         let scope = Scope::of(policy);
         let named = scope.named_resource();
-        for env in envs.iter().filter(|env| env.fits(&scope)) {
-            let slice = self.slices.entry(env.key.clone()).or_default();
+        let fitting = envs.iter().zip(slices);
+        for (_, slice) in fitting.filter(|(env, _)| env.fits(&scope)) {
             match &named {
                 None => slice.open.push(place),
                 Some(entity) => {

@@ -1,13 +1,11 @@
 //! From policy texts to a checked set: parse, ids, layer rules, polarity, lints, strict validation.
 //! One fatal problem anywhere and there is no set.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use cedar_policy::ffi::DetailedError;
-use cedar_policy::{ActionConstraint, Effect, EntityUid, ParseErrors, Policy, PolicyId, PolicySet};
-use cedar_policy_core::ast::PolicyID;
-use cedar_policy_core::parser::parse_policyset_to_ests_and_pset;
+use cedar_policy::{ActionConstraint, Effect, EntityUid, Policy, PolicyId};
 use serde_json::Value;
 
 use crate::request::Layer;
@@ -16,6 +14,7 @@ use super::faults::faults;
 use super::lint;
 use super::naming::{self, Named};
 use super::polarity;
+use super::read::{Written, read};
 use super::source::{Lines, Place, PolicyProblem, PolicySource, one_line};
 use super::typed::Locks;
 use super::vocabulary::{SCHEMA, Vocabulary};
@@ -23,7 +22,10 @@ use super::vocabulary::{SCHEMA, Vocabulary};
 /// One policy with what is known about it.
 #[derive(Clone, Debug)]
 pub(super) struct Loaded {
+    /// Knows no more how it was written.
     pub(super) policy: Policy,
+    /// As it is written.
+    pub(super) text: String,
     pub(super) layer: Layer,
     pub(super) file: String,
     pub(super) line: usize,
@@ -113,31 +115,23 @@ impl Loader {
             }
         };
         let text = without_mark(&source.text);
-        let (parsed, mut forms) = both_forms(text);
-        let parsed = match parsed {
-            Ok(parsed) => parsed,
+        let read = match read(text, examine) {
+            Ok(read) => read,
             Err(error) => {
                 let error = DetailedError::from(&error);
                 return self.problems.extend(unreadable(source, &error));
             }
         };
         let lines = Lines::of(text);
-        for template in parsed.templates() {
-            let place = lines.place(find(text, &template.to_string(), 0));
+        for start in read.templates {
             let problem = PolicyProblem::of_file(source, "a template is no policy")
                 .hint("name the principal and the resource instead of `?principal` and `?resource`")
-                .at(place);
+                .at(lines.place(start));
             self.problems.push(problem);
         }
-        let mut policies: Vec<&Policy> = parsed.policies().collect();
-        policies.sort_by_key(|policy| position(policy));
-        let mut from = 0;
-        for policy in policies {
-            let written = policy.to_string();
-            let start = find(text, &written, from);
-            from = start + written.len();
-            let form = forms.remove(policy.id().as_ref());
-            self.policy(source, &stem, (policy, form), lines.place(start));
+        for written in read.policies {
+            let place = lines.place(written.start);
+            self.policy(source, &stem, written, place);
         }
     }
 
@@ -145,9 +139,10 @@ impl Loader {
         &mut self,
         source: &PolicySource,
         stem: &str,
-        (policy, form): (&Policy, Option<Value>),
+        written: Written<Option<Examined>>,
         place: Place,
     ) {
+        let policy = &written.policy;
         let local = annotation(policy, "id").unwrap_or_default();
         if !is_plain(local) {
             let problem = PolicyProblem::of_file(source, "a policy has no @id, or one with other characters than letters, digits, `-`, `_` and `.`")
@@ -172,11 +167,11 @@ impl Loader {
                 .hint("put the permit into your own policy folder if you agree with it");
             return self.problems.push(problem);
         }
-        let Some(json) = form else {
+        let Some(examined) = written.found else {
             let problem = fatal("it has no form that can be checked".to_owned());
             return self.problems.push(problem);
         };
-        let found = problems_of(policy, &json).into_iter().map(|finding| {
+        let found = examined.findings.into_iter().map(|finding| {
             let problem = fatal(finding.message).hint(finding.hint);
             if finding.fatal {
                 problem
@@ -185,15 +180,15 @@ impl Loader {
             }
         });
         self.problems.extend(found);
-        let bodies = || polarity::conditions(&json).map(|(_, body)| body);
         self.policies.push(Loaded {
             policy: policy.new_id(id),
             layer: source.layer,
             file: source.file.clone(),
             line: place.line,
             reason: one_line(annotation(policy, "reason").unwrap_or_default()),
-            heeds_answers: bodies().any(polarity::mentions_flags),
-            heeds_context: bodies().any(polarity::mentions_context),
+            text: written.text,
+            heeds_answers: examined.heeds_answers,
+            heeds_context: examined.heeds_context,
         });
     }
 
@@ -202,7 +197,7 @@ impl Loader {
         let known = self.policies.iter();
         let known = known.filter(|loaded| !self.unknown.contains(loaded.policy.id()));
         let policies: Vec<Policy> = known.map(|loaded| loaded.policy.clone()).collect();
-        let faults = match faults(&vocabulary.validator, &policies) {
+        let faults = match faults(vocabulary, policies) {
             Ok(faults) => faults,
             Err(why) => {
                 let problem = |file| PolicyProblem::of_file(file, why);
@@ -221,29 +216,22 @@ impl Loader {
     }
 }
 
-/// Bytes of a text that is worth a thread of its own.
-const LONG: usize = 64 * 1024;
-
-/// A text in Cedar's own form and in its JSON form, side by side. A long one is read by two threads:
-/// parsing is most of the work of loading.
-fn both_forms(text: &str) -> (Result<PolicySet, ParseErrors>, HashMap<PolicyID, Value>) {
-    if text.len() < LONG {
-        return (text.parse(), json_forms(text));
-    }
-    std::thread::scope(|scope| {
-        let forms = scope.spawn(|| json_forms(text));
-        // Without its JSON form, no policy is loaded.
-        (text.parse(), forms.join().unwrap_or_default())
-    })
+/// What one policy says about itself.
+struct Examined {
+    findings: Vec<lint::Finding>,
+    heeds_answers: bool,
+    heeds_context: bool,
 }
 
-/// The policies of a text in Cedar's JSON form. All at once: Cedar makes a parser of its own for each
-/// text, which is most of the work for a short one.
-fn json_forms(text: &str) -> HashMap<PolicyID, Value> {
-    let forms = parse_policyset_to_ests_and_pset(text).map(|(forms, _)| forms);
-    let forms = forms.into_iter().flatten();
-    let json = |(id, form)| Some((id, serde_json::to_value(form).ok()?));
-    forms.filter_map(json).collect()
+/// `None` when it has no JSON form to look at.
+fn examine(policy: &Policy, form: Option<&Value>) -> Option<Examined> {
+    let json = form?;
+    let bodies = || polarity::conditions(json).map(|(_, body)| body);
+    Some(Examined {
+        findings: problems_of(policy, json),
+        heeds_answers: bodies().any(polarity::mentions_flags),
+        heeds_context: bodies().any(polarity::mentions_context),
+    })
 }
 
 /// What stands behind `@key`; Cedar's own way parses the key each time.
@@ -316,14 +304,6 @@ fn is_plain(name: &str) -> bool {
 /// A text without its byte-order mark, which editors write and the parser refuses.
 pub(super) fn without_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
-}
-
-/// The parser names policies `policy0`, `policy1`, … in the order of the file.
-fn position(policy: &Policy) -> usize {
-    let id = policy.id().to_string();
-    id.trim_start_matches("policy")
-        .parse()
-        .unwrap_or(usize::MAX)
 }
 
 /// Where a policy's text begins. Policies come in the order of the file: look on from the last one.

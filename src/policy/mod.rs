@@ -16,6 +16,7 @@ mod naming;
 mod polarity;
 #[cfg(feature = "prove")]
 mod prove;
+mod read;
 mod record;
 mod replay;
 mod rule;

@@ -112,8 +112,7 @@ fn unlocked(sources: &[PolicySource], loaded: &Loaded, tool: &str) -> PolicyProb
     let server = tool.splitn(3, '/').take(2).collect::<Vec<_>>().join("/");
     let text = text_of(sources, loaded);
     let lines = Lines::of(text);
-    let written = loaded.policy.to_string();
-    let start = find(text, &written, 0);
+    let start = find(text, &loaded.text, 0);
     let literal = format!("Action::\"{}\"", tool.escape_debug());
     let place = lines.place(find(text, &literal, start));
     PolicyProblem {

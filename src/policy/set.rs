@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-use cedar_policy::{Effect, PolicyId};
+use cedar_policy::{Effect, Policy, PolicyId};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::digest::{Digest, DigestBuilder};
 use crate::request::{Because, Layer, Role};
 
-use super::facts::Terms;
+use super::facts::{Steady, Terms};
 use super::index::Index;
 use super::load::{Checked, Loaded, load_builtin, load_with};
 use super::members::{Members, is_set};
@@ -64,13 +65,14 @@ pub(super) struct Store {
     pub(super) members: Members,
     pub(super) vocabulary: Arc<Vocabulary>,
     pub(super) locks: Locks,
+    steady: Steady,
     digest: Digest,
 }
 
 impl Store {
     /// What puts a query into Cedar's form, beside the policies.
     pub(super) fn terms(&self) -> Terms<'_> {
-        (&self.members, &self.vocabulary)
+        (&self.members, &self.vocabulary, &self.steady)
     }
 }
 
@@ -281,6 +283,7 @@ impl PolicySet {
             members,
             vocabulary,
             locks,
+            steady: Steady::default(),
         })))
     }
 
@@ -307,9 +310,9 @@ impl PolicySet {
 
 /// Order of files does not matter, names and texts do.
 fn digest(policies: &[Arc<Loaded>], members: &Members, vocabulary: &Vocabulary) -> Digest {
-    let mut parts: Vec<(String, String)> = policies
+    let mut parts: Vec<(String, &str)> = policies
         .iter()
-        .map(|loaded| (loaded.policy.id().to_string(), loaded.policy.to_string()))
+        .map(|loaded| (loaded.policy.id().to_string(), loaded.text.as_str()))
         .collect();
     parts.sort();
     let mut builder = DigestBuilder::new("policy-set/1");
@@ -345,6 +348,13 @@ impl Loaded {
         }
     }
 
+    /// Its JSON form, with its clauses as they are written.
+    pub(super) fn json(&self) -> Result<Value, String> {
+        let id = Some(self.policy.id().clone());
+        let policy = Policy::parse(id, &self.text).map_err(|error| error.to_string())?;
+        policy.to_json().map_err(|error| error.to_string())
+    }
+
     /// What people see of it.
     pub(super) fn info(&self) -> PolicyInfo {
         PolicyInfo {
@@ -357,7 +367,7 @@ impl Loaded {
             file: self.file.clone(),
             line: self.line,
             reason: self.reason.clone(),
-            text: self.policy.to_string(),
+            text: self.text.clone(),
         }
     }
 

@@ -1,13 +1,15 @@
 //! The schema and the names of its types, parsed once; and the schema of a store whose policies name
 //! tools as actions.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, LazyLock, RwLock};
 
 use cedar_policy::{EntityTypeName, EntityUid, Schema, Validator};
-use cedar_policy_core::ast::{Eid, EntityType, EntityUID};
-use cedar_policy_core::entities::{Entities, NoEntitiesSchema, Schema as _, TCComputation};
+use cedar_policy_core::ast::{Eid, Entity, EntityType, EntityUID};
+use cedar_policy_core::entities::{
+    Dereference, Entities, NoEntitiesSchema, Schema as _, TCComputation,
+};
 use cedar_policy_core::extensions::Extensions;
 use cedar_policy_core::validator::CoreSchema;
 use serde_json::{Value, json};
@@ -94,6 +96,7 @@ pub(super) struct Vocabulary {
     pub(super) validator: Validator,
     /// The actions with their groups.
     pub(super) actions: Entities,
+    each_action: HashMap<EntityUID, Arc<Entity>>,
     typed: BTreeMap<String, TypedTool>,
     /// Shapes of requests that fit this schema.
     pub(super) fitting: RwLock<HashSet<Vec<u8>>>,
@@ -129,39 +132,49 @@ impl Vocabulary {
         if tools.is_empty() {
             return Ok(Self::base());
         }
-        let mut schema: Value = serde_json::from_str(JSON).map_err(|error| error.to_string())?;
-        let actions = schema
-            .pointer_mut("//actions")
-            .and_then(Value::as_object_mut);
-        let actions = actions.ok_or("the schema has no actions")?;
-        let general = actions.get(CallTool::NAME).cloned().unwrap_or_default();
-        for (name, typed) in &tools {
-            let mut action = general.clone();
-            let of = action.pointer_mut("/appliesTo/context/attributes");
-            let of = of.and_then(Value::as_object_mut);
-            let of = of.ok_or("the general action has no context")?;
-            of.insert("input".to_owned(), record_json(&typed.tool.input));
-            if let Some(members) = action.as_object_mut() {
-                members.insert("memberOf".to_owned(), json!([{ "id": CallTool::NAME }]));
-            }
-            actions.insert(name.clone(), action);
-        }
+        let schema = json_with(&tools)?;
         let schema = Schema::from_json_value(schema).map_err(|error| error.to_string())?;
         Self::of(schema, tools).map(Arc::new)
     }
 
+    /// Holds the schema with this action and its groups alone; `None` where there is no such action.
+    pub(super) fn narrowed(&self, action: &EntityUid) -> Option<Validator> {
+        let mut schema = json_with(&self.typed).ok()?;
+        let actions = schema.pointer_mut("//actions")?.as_object_mut()?;
+        let mut kept = HashSet::from([action.id().unescaped().to_owned()]);
+        actions.get(action.id().unescaped())?;
+        if let Dereference::Data(entity) = self.actions.entity(action.as_ref()) {
+            let above = entity
+                .ancestors()
+                .map(|above| -> &str { above.eid().as_ref() });
+            kept.extend(above.map(str::to_owned));
+        }
+        actions.retain(|name, _| kept.contains(name));
+        Schema::from_json_value(schema).ok().map(Validator::new)
+    }
+
     fn of(schema: Schema, typed: BTreeMap<String, TypedTool>) -> Result<Self, String> {
-        let actions = CoreSchema::new(schema.as_ref()).action_entities();
+        let actions: Vec<Arc<Entity>> =
+            CoreSchema::new(schema.as_ref()).action_entities().collect();
+        let each_action = actions.iter();
+        let each_action = each_action.map(|action| (action.uid().clone(), Arc::clone(action)));
+        let each_action = each_action.collect();
         let none = None::<&NoEntitiesSchema>;
         let complete = TCComputation::AssumeAlreadyComputed;
         let all = Extensions::all_available();
         let stored = Entities::new().add_entities(actions, none, complete, all);
         Ok(Self {
             actions: stored.map_err(|error| error.to_string())?,
+            each_action,
             validator: Validator::new(schema),
             typed,
             fitting: RwLock::default(),
         })
+    }
+
+    /// An action with its groups.
+    pub(super) fn action(&self, name: &EntityUID) -> Option<Arc<Entity>> {
+        self.each_action.get(name).map(Arc::clone)
     }
 
     pub(super) fn schema(&self) -> &Schema {
@@ -182,6 +195,28 @@ impl Vocabulary {
         let found = self.typed.get_key_value(&name);
         found.map(|(name, typed)| (name.as_str(), typed))
     }
+}
+
+/// The schema with the actions of these tools.
+fn json_with(tools: &BTreeMap<String, TypedTool>) -> Result<Value, String> {
+    let mut schema: Value = serde_json::from_str(JSON).map_err(|error| error.to_string())?;
+    let actions = schema
+        .pointer_mut("//actions")
+        .and_then(Value::as_object_mut);
+    let actions = actions.ok_or("the schema has no actions")?;
+    let general = actions.get(CallTool::NAME).cloned().unwrap_or_default();
+    for (name, typed) in tools {
+        let mut action = general.clone();
+        let of = action.pointer_mut("/appliesTo/context/attributes");
+        let of = of.and_then(Value::as_object_mut);
+        let of = of.ok_or("the general action has no context")?;
+        of.insert("input".to_owned(), record_json(&typed.tool.input));
+        if let Some(members) = action.as_object_mut() {
+            members.insert("memberOf".to_owned(), json!([{ "id": CallTool::NAME }]));
+        }
+        actions.insert(name.clone(), action);
+    }
+    Ok(schema)
 }
 
 impl fmt::Debug for Vocabulary {

@@ -84,9 +84,12 @@ impl Workspace {
                 });
             }
         });
+        // A task of its own: whoever waits here may be on a thread that would be woken for each message.
+        let mut serving = tokio::spawn(Arc::clone(&gateway).serve(inbox));
         let why = tokio::select! {
-            () = Arc::clone(&gateway).serve(inbox) => "the client is gone",
+            _ = &mut serving => "the client is gone",
             () = ended_by_signal() => {
+                serving.abort();
                 gateway.close().await;
                 "a signal"
             }

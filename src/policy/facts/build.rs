@@ -7,15 +7,14 @@ use std::sync::Arc;
 use cedar_policy_core::ast::{
     Entity, EntityType, EntityUID, Expr, ExprKind, Literal, PartialValue, Var,
 };
-use cedar_policy_core::entities::{
-    Dereference, Entities as Store, NoEntitiesSchema, TCComputation,
-};
+use cedar_policy_core::entities::{Entities as Store, NoEntitiesSchema, TCComputation};
 use cedar_policy_core::extensions::Extensions;
 
 use crate::policy::members::Members;
-use crate::policy::vocabulary::{TYPES, uid};
+use crate::policy::vocabulary::{TYPES, Vocabulary, uid};
 
 use super::shape;
+use super::steady::{Recent, Steady};
 
 pub(super) type Value = cedar_policy_core::ast::Value;
 
@@ -74,9 +73,15 @@ fn stored(
     stored.map_err(unfit("entities"))
 }
 
+/// An entity's name, attributes and ancestors.
+pub(super) type Made<const N: usize> = (EntityUID, [(&'static str, Value); N], HashSet<EntityUID>);
+
 /// The entities of one request.
 pub(super) struct Entities<'a> {
     entities: HashMap<EntityUID, Arc<Entity>>,
+    /// Those that were checked already.
+    checked: Vec<Arc<Entity>>,
+    steady: &'a Steady,
     mentioned: Mentioned<'a>,
     /// The paths that this request names.
     named: HashSet<&'a str>,
@@ -87,11 +92,13 @@ pub(super) struct Entities<'a> {
 impl<'a> Entities<'a> {
     /// None yet, for a request that names these paths.
     pub(super) fn new(
-        (mentioned, members): (Mentioned<'a>, &'a Members),
+        (mentioned, members, steady): (Mentioned<'a>, &'a Members, &'a Steady),
         named: HashSet<&'a str>,
     ) -> Self {
         Self {
             entities: HashMap::new(),
+            checked: Vec::new(),
+            steady,
             mentioned,
             named,
             members,
@@ -115,16 +122,53 @@ impl<'a> Entities<'a> {
         attributes: impl Iterator<Item = (impl AsRef<str>, Value)>,
         ancestors: HashSet<EntityUID>,
     ) {
+        let entity = self.entity(name, attributes, ancestors);
+        self.put(entity);
+    }
+
+    fn entity(
+        &self,
+        name: &EntityUID,
+        attributes: impl Iterator<Item = (impl AsRef<str>, Value)>,
+        ancestors: HashSet<EntityUID>,
+    ) -> Entity {
         let attributes =
             attributes.map(|(key, value)| (key.as_ref().into(), PartialValue::Value(value)));
-        let ancestors = self.joined(name, ancestors);
-        self.put(Entity::new_with_attr_partial_value(
+        Entity::new_with_attr_partial_value(
             name.clone(),
             attributes,
             HashSet::new(),
-            ancestors,
+            self.joined(name, ancestors),
             [],
-        ));
+        )
+    }
+
+    /// Puts an entity in that is the same as long as its facts are; made by `make` when it is not known.
+    pub(super) fn add_steady<F: Clone + PartialEq, const N: usize>(
+        &mut self,
+        recent: fn(&Steady) -> &Recent<F>,
+        facts: &F,
+        make: impl FnOnce() -> Made<N>,
+    ) -> EntityUID {
+        let recent = recent(self.steady);
+        if let Some(known) = recent.find(facts) {
+            let name = known.uid().clone();
+            if !self.has(&name) {
+                self.checked.push(known);
+            }
+            return name;
+        }
+        let (name, attributes, ancestors) = make();
+        if self.has(&name) {
+            return name;
+        }
+        let entity = Arc::new(self.entity(&name, attributes.into_iter(), ancestors));
+        // One that does not fit is found when all is put together.
+        if shape::check_entity(&entity).is_ok() {
+            recent.keep(facts, &entity);
+        }
+        self.entities.insert(name.clone(), entity);
+        name
     }
 
     /// What an entity is in, with the sets that it, or anything it is in, belongs to.
@@ -161,7 +205,7 @@ impl<'a> Entities<'a> {
     }
 
     pub(super) fn has(&self, name: &EntityUID) -> bool {
-        self.entities.contains_key(name)
+        self.entities.contains_key(name) || self.checked.iter().any(|it| it.uid() == name)
     }
 
     /// Whether a folder may be looked at. A path is in every folder above it, but only two kinds of
@@ -177,16 +221,14 @@ impl<'a> Entities<'a> {
     }
 
     /// The store with this action, each entity checked against the schema.
-    pub(super) fn finish(self, action: &EntityUID, actions: &Store) -> Result<Store, FactError> {
+    pub(super) fn finish(self, action: &EntityUID, of: &Vocabulary) -> Result<Store, FactError> {
         for entity in self.entities.values() {
             shape::check_entity(entity).map_err(unfit("entities"))?;
         }
-        let entities = self.entities.into_values();
-        match (self.mentioned.actions(), actions.entity(action)) {
-            (false, Dereference::Data(action)) => {
-                stored(Store::new(), entities.chain([Arc::new(action.clone())]))
-            }
-            _ => stored(actions.clone(), entities),
+        let entities = self.entities.into_values().chain(self.checked);
+        match (self.mentioned.actions(), of.action(action)) {
+            (false, Some(action)) => stored(Store::new(), entities.chain([action])),
+            _ => stored(of.actions.clone(), entities),
         }
     }
 }

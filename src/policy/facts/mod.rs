@@ -9,6 +9,7 @@ mod question;
 mod scene;
 mod shape;
 mod start;
+mod steady;
 mod typed;
 mod who;
 
@@ -17,3 +18,4 @@ pub(super) use question::{
     Env, Judged, Terms, action_name, judged, named_resource, outlined, principal_name,
 };
 pub(super) use scene::{Scene, answer, scene};
+pub(super) use steady::Steady;

@@ -18,6 +18,7 @@ use super::args::Flat;
 use super::build::{
     Entities, FactError, Mentioned, Value, literal, number, reference, text, texts, unfit,
 };
+use super::steady::Steady;
 use super::{host, path, shape, start, typed, who};
 
 /// In which of the schema's environments a query stands: the types of principal and resource, and
@@ -53,7 +54,7 @@ impl Judged {
             resource: resource.entity_type().clone(),
         };
         Ok(Self {
-            entities: entities.finish(&env.action, &vocabulary.actions)?,
+            entities: entities.finish(&env.action, vocabulary)?,
             vocabulary: Arc::clone(vocabulary),
             env,
             resource,
@@ -95,7 +96,7 @@ impl Judged {
 pub(super) type Fields = Vec<(&'static str, Value)>;
 
 /// What puts a query into Cedar's form, beside the policies.
-pub(crate) type Terms<'a> = (&'a Members, &'a Arc<Vocabulary>);
+pub(crate) type Terms<'a> = (&'a Members, &'a Arc<Vocabulary>, &'a Steady);
 
 /// Puts a query into Cedar's form, for policies in this vocabulary.
 pub(crate) fn judged(
@@ -127,10 +128,10 @@ pub(crate) fn outlined(
 fn put(
     query: &Query<'_>,
     mentioned: Mentioned<'_>,
-    (members, vocabulary): Terms<'_>,
+    (members, vocabulary, steady): Terms<'_>,
     own: Option<(&str, Option<Value>)>,
 ) -> Result<Judged, FactError> {
-    let mut entities = Entities::new((mentioned, members), named_paths(&query.act));
+    let mut entities = Entities::new((mentioned, members, steady), named_paths(&query.act));
     let principal = match query.principal {
         Principal::Agent(agent) => who::add_agent(&mut entities, agent),
         Principal::Server(server) => who::add_server(&mut entities, server),
@@ -286,18 +287,23 @@ pub(super) fn call(entities: &mut Entities<'_>, call: &CallTool) -> Fields {
 
 pub(super) fn add_tool(entities: &mut Entities<'_>, tool: &ToolFacts) -> EntityUID {
     let server = who::add_server(entities, &tool.server);
-    let name = uid(&TYPES.tool, &qualified(&tool.server, &tool.name));
-    let attributes = [
-        ("name", text(tool.name.as_str())),
-        ("server", reference(server.clone())),
-        ("claims_read_only", literal(tool.claims.read_only)),
-        ("claims_destructive", literal(tool.claims.destructive)),
-        ("claims_idempotent", literal(tool.claims.idempotent)),
-        ("claims_open_world", literal(tool.claims.open_world)),
-    ];
-    let above = HashSet::from([server, who::source_of(&tool.server)]);
-    entities.add(&name, attributes, above);
-    name
+    entities.add_steady(
+        |steady| &steady.tools,
+        tool,
+        || {
+            let attributes = [
+                ("name", text(tool.name.as_str())),
+                ("server", reference(server.clone())),
+                ("claims_read_only", literal(tool.claims.read_only)),
+                ("claims_destructive", literal(tool.claims.destructive)),
+                ("claims_idempotent", literal(tool.claims.idempotent)),
+                ("claims_open_world", literal(tool.claims.open_world)),
+            ];
+            let name = uid(&TYPES.tool, &qualified(&tool.server, &tool.name));
+            let above = HashSet::from([server, who::source_of(&tool.server)]);
+            (name, attributes, above)
+        },
+    )
 }
 
 pub(super) fn add_resource(entities: &mut Entities<'_>, read: &ReadResource) -> EntityUID {

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 use super::*;
-use crate::policy::facts::{Mentioned, judged};
+use crate::policy::facts::{Mentioned, Steady, judged};
 use crate::policy::members::Members;
 use crate::policy::tests::base::{
     Asking, call, env, exec, path, prompt, resource, start, tools, wish,
@@ -169,7 +169,7 @@ proptest! {
     fn entities_of_one_shape_fit_alike(all in changes()) {
         let mut verdicts = Verdicts::default();
         for asking in requests() {
-            let store = judged(&asking.query(), Mentioned::Any, (&Members::default(), &Vocabulary::base())).unwrap().entities;
+            let store = judged(&asking.query(), Mentioned::Any, (&Members::default(), &Vocabulary::base(), &Steady::default())).unwrap().entities;
             for entity in store.iter().filter(|it| !it.uid().is_action()) {
                 for changes in all.iter().chain([&Vec::new()]) {
                     let entity = changed(entity, changes);
@@ -185,7 +185,7 @@ proptest! {
     fn requests_of_one_shape_fit_alike(all in changes()) {
         let mut verdicts = Verdicts::default();
         for asking in requests() {
-            let request = judged(&asking.query(), Mentioned::Any, (&Members::default(), &Vocabulary::base())).unwrap();
+            let request = judged(&asking.query(), Mentioned::Any, (&Members::default(), &Vocabulary::base(), &Steady::default())).unwrap();
             let request = request.request(Answer::None).unwrap();
             let Some(Context::Value(context)) = request.context() else {
                 panic!("a context is known");
@@ -218,7 +218,7 @@ fn misfits_are_refused_each_time() {
         let store = judged(
             &asking.query(),
             Mentioned::Any,
-            (&Members::default(), &Vocabulary::base()),
+            (&Members::default(), &Vocabulary::base(), &Steady::default()),
         )
         .unwrap()
         .entities;

@@ -18,38 +18,44 @@ use super::path;
 /// Users and groups have no attributes: being in them is all there is to know, and that stands in
 /// the agent's own list.
 pub(super) fn add_agent(entities: &mut Entities<'_>, agent: &Agent) -> EntityUID {
-    let name = uid(&TYPES.agent, &agent.name);
-    let attributes = [
-        ("name", text(agent.name.as_str())),
-        ("client", text(agent.client.as_str())),
-        ("client_verified", literal(agent.client_verified)),
-        ("depth", number(u64::from(agent.depth))),
-    ];
-    let groups = agent.groups.iter().map(|group| uid(&TYPES.group, group));
-    let above = groups.chain([uid(&TYPES.user, &agent.user)]).collect();
-    entities.add(&name, attributes, above);
-    name
+    entities.add_steady(
+        |steady| &steady.agents,
+        agent,
+        || {
+            let attributes = [
+                ("name", text(agent.name.as_str())),
+                ("client", text(agent.client.as_str())),
+                ("client_verified", literal(agent.client_verified)),
+                ("depth", number(u64::from(agent.depth))),
+            ];
+            let groups = agent.groups.iter().map(|group| uid(&TYPES.group, group));
+            let above = groups.chain([uid(&TYPES.user, &agent.user)]).collect();
+            (uid(&TYPES.agent, &agent.name), attributes, above)
+        },
+    )
 }
 
 pub(super) fn add_server(entities: &mut Entities<'_>, server: &ServerFacts) -> EntityUID {
-    let name = uid(&TYPES.server, &server_name(&server.id));
-    if entities.has(&name) {
-        return name;
-    }
-    let source = source_of(server);
-    let attributes = [
-        ("name", text(server.id.name.as_str())),
-        ("source", reference(source.clone())),
-        (
-            "transport",
-            member(&TYPES.transport, transport(server.transport)),
-        ),
-        ("pin", pin(server.pin)),
-        ("tools_pin", pin(server.tools_pin)),
-        ("sandboxed", literal(server.sandboxed)),
-    ];
-    entities.add(&name, attributes, HashSet::from([source]));
-    name
+    entities.add_steady(
+        |steady| &steady.servers,
+        server,
+        || {
+            let source = source_of(server);
+            let attributes = [
+                ("name", text(server.id.name.as_str())),
+                ("source", reference(source.clone())),
+                (
+                    "transport",
+                    member(&TYPES.transport, transport(server.transport)),
+                ),
+                ("pin", pin(server.pin)),
+                ("tools_pin", pin(server.tools_pin)),
+                ("sandboxed", literal(server.sandboxed)),
+            ];
+            let name = uid(&TYPES.server, &server_name(&server.id));
+            (name, attributes, HashSet::from([source]))
+        },
+    )
 }
 
 /// A server's name in policies, `user/files`. A slash inside the name is written `%2F`: the tool `b/c`
@@ -80,9 +86,15 @@ pub(super) fn add_program(entities: &mut Entities<'_>, program: &ProgramFacts) -
 }
 
 pub(super) fn run(entities: &mut Entities<'_>, run: &Run) -> Result<Value, FactError> {
-    let project = uid(&TYPES.project, &run.project.id);
-    let attributes = [("trusted", literal(run.project.trusted))];
-    entities.add(&project, attributes, HashSet::new());
+    let project = entities.add_steady(
+        |steady| &steady.projects,
+        &run.project,
+        || {
+            let name = uid(&TYPES.project, &run.project.id);
+            let attributes = [("trusted", literal(run.project.trusted))];
+            (name, attributes, HashSet::new())
+        },
+    );
     // Reading a time costs Cedar more than all else here, and few policies look at it.
     let now = match entities.reads("now") {
         true => time(run.now_ms)?,

@@ -318,7 +318,7 @@ pub(super) fn raised(loaded: &Arc<Loaded>) -> Result<Arc<Loaded>, String> {
     if !loaded.heeds_answers {
         return Ok(Arc::clone(loaded));
     }
-    let mut json = loaded.policy.to_json().map_err(|why| why.to_string())?;
+    let mut json = loaded.json()?;
     raise(&mut json);
     let id = Some(loaded.policy.id().clone());
     let policy = Policy::from_json(id, json).map_err(|why| why.to_string())?;

@@ -78,11 +78,12 @@ fn flags_are_raised() {
         ),
     ] {
         let text = format!("permit (principal, action, resource) when {{ {written} }};");
-        let policy = Policy::parse(None, text).unwrap();
+        let policy = Policy::parse(None, &text).unwrap();
         let loaded = Loaded {
             heeds_answers: polarity::mentions_flags(&policy.to_json().unwrap()),
             heeds_context: true,
             policy,
+            text,
             ..(**PolicySet::builtin().loaded().next().unwrap()).clone()
         };
         assert!(loaded.heeds_answers, "{written}");

@@ -17,7 +17,8 @@ fn failing(effect: &str, id: &str) -> Loaded {
         when {{ 9223372036854775807 + context.args_bytes > 0 }};"#
     );
     Loaded {
-        policy: Policy::parse(Some(PolicyId::new(id)), text).unwrap(),
+        policy: Policy::parse(Some(PolicyId::new(id)), &text).unwrap(),
+        text,
         layer: Layer::User,
         file: "test.cedar".to_owned(),
         line: 1,

@@ -9,7 +9,7 @@ use super::base::{
     Asking, arg_path, call, env, exec, lost_path, path, prompt, resource, start, tools, wish,
 };
 use crate::grant::Place;
-use crate::policy::facts::{Mentioned, judged};
+use crate::policy::facts::{Mentioned, Steady, judged};
 use crate::policy::members::Members;
 use crate::policy::vocabulary::{JSON, Vocabulary};
 use crate::request::{
@@ -57,7 +57,7 @@ fn whatever_is_named_is_in_the_store() {
         let judged = judged(
             &asking.query(),
             Mentioned::Any,
-            (&Members::default(), &Vocabulary::base()),
+            (&Members::default(), &Vocabulary::base(), &Steady::default()),
         )
         .unwrap();
         let request = cedar_policy::Request::from(judged.request(Answer::None).unwrap());
@@ -105,7 +105,7 @@ fn fits(asking: &Asking) {
     let judged = judged(
         &asking.query(),
         Mentioned::Any,
-        (&Members::default(), &Vocabulary::base()),
+        (&Members::default(), &Vocabulary::base(), &Steady::default()),
     )
     .unwrap();
     judged.request(Answer::None).unwrap();

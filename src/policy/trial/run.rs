@@ -9,7 +9,6 @@ use cedar_policy::{Policy, PolicyId, PrincipalConstraint, ResourceConstraint};
 use crate::policy::evaluate::{Judge, Ruling};
 use crate::policy::facts::{self, Mentioned, Scene};
 use crate::policy::load::{Loaded, load_with};
-use crate::policy::polarity::conditions;
 use crate::policy::verdict::PolicyOutcome;
 use crate::policy::{PolicyProblem, PolicySet, PolicySource};
 use crate::request::{Because, Layer};
@@ -175,9 +174,7 @@ fn is_narrow(policy: &Policy) -> bool {
         policy.resource_constraint(),
         ResourceConstraint::Any | ResourceConstraint::Is(_)
     );
-    let always = policy
-        .to_json()
-        .is_ok_and(|json| conditions(&json).next().is_none());
+    let always = policy.as_ref().non_scope_constraints().is_none();
     !(anybody && anything && always)
 }
 

@@ -1,7 +1,6 @@
 //! From a told request to what is judged.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use cedar_policy_core::ast::EntityUID;
@@ -9,9 +8,8 @@ use serde_json::{Map, Value as Json};
 
 use crate::digest::Digest;
 use crate::policy::facts::build::{Entities, Mentioned, Value};
-use crate::policy::facts::question::{self, Judged};
+use crate::policy::facts::question::{self, Judged, Terms};
 use crate::policy::facts::{host, path, typed, who};
-use crate::policy::members::Members;
 use crate::policy::vocabulary::{TYPES, Vocabulary, uid};
 use crate::request::{
     Action, Agent, Answer, CallTool, EnvFacts, GetPrompt, NetworkWish, Places, Project,
@@ -55,7 +53,7 @@ const COMMON: &[&str] = &[
 pub(in crate::policy) fn scene(
     words: &Map<String, Json>,
     mentioned: Mentioned<'_>,
-    (members, vocabulary): (&Members, &Arc<Vocabulary>),
+    (members, vocabulary, steady): Terms<'_>,
 ) -> Result<Scene, SceneError> {
     let given = Given::new(words);
     let told = given
@@ -71,7 +69,7 @@ pub(in crate::policy) fn scene(
     let named = resource::named_paths(&given, &places);
     let named = named.iter().map(String::as_str).collect();
     let mut set = Set {
-        entities: Entities::new((mentioned, members), named),
+        entities: Entities::new((mentioned, members, steady), named),
         given,
         places,
         own: own.map(|(name, _)| name.as_str()),
