@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tokio::sync::Mutex;
 
 use crate::audit::{AuditError, EventKind, Outcome};
 use crate::clean;
@@ -16,13 +15,11 @@ use crate::request::{
     Agent, Answer, Confinee, LedgerError, PinKind, PinRecord, ServerFacts, Source, StartServer,
 };
 use crate::sandbox::{self, Confined, Stdio};
-use crate::transport::{
-    CallError as UpstreamError, ClientInfo, CloseHook, Holds, ServerTools, Upstream, UpstreamEvents,
-};
+use crate::transport::{CallError as UpstreamError, Holds, Known, ServerTools, UpstreamEvents};
 
-use super::arguments;
 use super::hints;
 use super::line::Line;
+use super::link::{Link, connect};
 use super::prepare::{Prepared, agreed, prepare};
 use super::present;
 use super::private::Private;
@@ -79,9 +76,22 @@ pub(crate) async fn open(
     };
     phase(Phase::Starting);
     keep_pins(line, &prepared, permit.answer())?;
-    let launched = launch(line, agent, permit, (definition, &prepared)).await?;
+    let start = Start::spend(line, permit)?;
+    let launched = launch(line, agent, (&start, Turn::First), (definition, &prepared)).await?;
     let clock = launched.holds().clock();
-    let (server, events) = connect(line, definition, prepared, launched, limit).await?;
+    let known = line.eras.of(&prepared.action.server);
+    let link = match connect(line, definition, launched, (known, limit)).await {
+        Err(StartError::Handshake {
+            error: UpstreamError::Closed(_),
+            ..
+        }) if known == Known::Nothing => {
+            let left = limit.saturating_sub(clock.elapsed());
+            again(line, agent, &start, (definition, &prepared), left).await?
+        }
+        link => link?,
+    };
+    line.eras.keep(&prepared.action.server, link.hello.era);
+    let (server, events) = link.into_server(definition, prepared, start.seq);
     match tools::list(&server, limit.saturating_sub(clock.elapsed())).await {
         Ok(list) => Ok((server, list, events)),
         Err(error) => {
@@ -111,7 +121,7 @@ pub(crate) fn denied_now(
         .denied(line.asking(agent, &run), &prepared.action)
 }
 
-fn unusable(
+pub(super) fn unusable(
     line: &Line,
     definition: &ServerDefinition,
     (error, stderr): (UpstreamError, String),
@@ -127,7 +137,7 @@ fn unusable(
 }
 
 /// Puts on record that a started server was of no use.
-fn failed(
+pub(super) fn failed(
     line: &Line,
     definition: &ServerDefinition,
     exit: Option<String>,
@@ -140,65 +150,122 @@ fn failed(
 }
 
 /// A process that runs, confined.
-struct Launched {
-    confined: Confined,
+pub(super) struct Launched {
+    pub(super) confined: Confined,
     /// The way out of its sandbox, where hosts are decided one by one.
-    outlet: Option<Arc<Outlet>>,
-    /// The record of the decision about its start.
-    seq: u64,
+    pub(super) outlet: Option<Arc<Outlet>>,
 }
 
 impl Launched {
     /// What stands while a person is asked about a host that it wants to reach.
-    fn holds(&self) -> Holds {
+    pub(super) fn holds(&self) -> Holds {
         let outlet = self.outlet.as_ref();
         outlet.map_or_else(Holds::default, |outlet| outlet.holds())
     }
 }
 
-/// Spends the permit of a start on one confined process.
+/// A permit that was spent: what may be started, and the record that says so.
+struct Start {
+    action: StartServer,
+    seq: u64,
+    answer: Answer,
+}
+
+impl Start {
+    fn spend(line: &Line, permit: Permit<StartServer>) -> Result<Self, StartError> {
+        let answer = permit.answer();
+        let (action, seq) = line.point.redeem(permit).map_err(StartError::Denied)?;
+        Ok(Self {
+            action,
+            seq,
+            answer,
+        })
+    }
+}
+
+/// Starts a server once more that ended when it was asked for its era: the same program on the same
+/// terms, and on record. What it is not asked now it cannot end at.
+async fn again(
+    line: &Line,
+    agent: &Agent,
+    start: &Start,
+    (definition, prepared): (&ServerDefinition, &Prepared),
+    limit: Duration,
+) -> Result<Link, StartError> {
+    let launched = launch(line, agent, (start, Turn::Again), (definition, prepared)).await?;
+    connect(line, definition, launched, (Known::Legacy, limit)).await
+}
+
+/// Which process of one start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    First,
+    Again,
+}
+
+impl Turn {
+    /// What became of it, as it stands in the log: a permit has one outcome, so what was done once more
+    /// because of it is a note.
+    fn event(self, definition: &ServerDefinition, became: Outcome) -> EventKind {
+        match self {
+            Self::First => EventKind::Outcome(became),
+            Self::Again => EventKind::Note {
+                name: "server-started-again".to_owned(),
+                details: json!({
+                    "server": definition.id.to_string(),
+                    "started_by": became.of,
+                    "why": "it ended when it was asked for its era",
+                    "result": became.result,
+                    "details": became.details,
+                }),
+            },
+        }
+    }
+}
+
+/// Starts one confined process.
 async fn launch(
     line: &Line,
     agent: &Agent,
-    permit: Permit<StartServer>,
+    (start, turn): (&Start, Turn),
     (definition, prepared): (&ServerDefinition, &Prepared),
 ) -> Result<Launched, StartError> {
-    let answer = permit.answer();
-    let (action, seq) = line.point.redeem(permit).map_err(StartError::Denied)?;
+    let Start {
+        action,
+        seq,
+        answer,
+    } = start;
     let begun = Instant::now();
     let spawned = spawn(
         line,
         (&action.launch, &action.grant),
-        &action,
+        action,
         &prepared.private,
     )
     .await;
     let outcome = spawned.and_then(|(mut confined, notices)| {
-        let tenant = tenant(definition, prepared, answer);
+        let tenant = tenant(definition, prepared, *answer);
         let outlet = Outlet::open(line, agent, &mut confined, tenant);
         Ok((confined, notices, outlet.map_err(StartError::Proxy)?))
     });
     let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (result, details) = match &outcome {
-        Ok((confined, notices, _)) => ("started", started(confined.pid(), &action, notices)),
+        Ok((confined, notices, _)) => ("started", started(confined.pid(), action, notices)),
         Err(error) => (
             "not-started",
             json!({"error": clean::mask(&clean::line(&error.to_string(), 500))}),
         ),
     };
-    line.point.note(EventKind::Outcome(Outcome {
-        of: seq,
+    let became = Outcome {
+        of: *seq,
         ok: outcome.is_ok(),
         result: result.to_owned(),
         details,
         took_ms,
-    }))?;
+    };
+    line.point.note(turn.event(definition, became))?;
     let (confined, _, outlet) = outcome?;
-    Ok(Launched {
-        confined,
-        outlet,
-        seq,
-    })
+    Ok(Launched { confined, outlet })
 }
 
 /// Who will live in the sandbox of a server.
@@ -249,78 +316,6 @@ async fn spawn(
         .await
         .map_err(StartError::Spawn)?;
     Ok((confined, notices))
-}
-
-async fn connect(
-    line: &Line,
-    definition: &ServerDefinition,
-    prepared: Prepared,
-    launched: Launched,
-    limit: Duration,
-) -> Result<(Server, UpstreamEvents), StartError> {
-    let holds = launched.holds();
-    let Launched {
-        mut confined,
-        outlet,
-        seq,
-    } = launched;
-    let (Some(stdin), Some(stdout), Some(stderr)) = (
-        confined.stdin.take(),
-        confined.stdout.take(),
-        confined.stderr.take(),
-    ) else {
-        return Err(StartError::Changed("the process has no pipes".to_owned()));
-    };
-    let confined = Arc::new(Mutex::new(Some(confined)));
-    let ends = Arc::clone(&confined);
-    let story = async move {
-        match ends.lock().await.as_mut() {
-            Some(confined) => confined.wait().await.to_string(),
-            None => String::new(),
-        }
-    };
-    let (upstream, events) = Upstream::connect(stdin, stdout, stderr, CloseHook::new(story));
-    let upstream = upstream.paused_by(holds);
-    if let Err(error) = upstream.initialize(CREANCE, limit).await {
-        let stderr = upstream.stderr_tail();
-        let exit = end(&confined).await;
-        failed(line, definition, exit)?;
-        let mut refused = Vec::new();
-        if let Some(outlet) = outlet {
-            outlet.close().await;
-            refused = outlet.refused_since(0);
-        }
-        return Err(unusable(line, definition, (error, stderr), &refused));
-    }
-    let server = Server {
-        definition: definition.clone(),
-        confinement: prepared.action.confinement,
-        upstream,
-        facts: ServerFacts {
-            pin: agreed(&prepared.artefact),
-            ..prepared.action.server
-        },
-        bases: arguments::bases(&prepared.action.launch),
-        tools: Default::default(),
-        confined,
-        accepted: Default::default(),
-        calls: Default::default(),
-        started: seq,
-        outlet,
-        _private: prepared.private,
-    };
-    Ok((server, events))
-}
-
-/// How Creance names itself to servers.
-const CREANCE: ClientInfo = ClientInfo {
-    name: "creance",
-    version: env!("CARGO_PKG_VERSION"),
-};
-
-async fn end(confined: &Mutex<Option<Confined>>) -> Option<String> {
-    let mut confined = confined.lock().await.take()?;
-    Some(confined.shutdown().await.to_string())
 }
 
 /// Whether what an answer agreed to holds for good: it was "always", or policy needs none.

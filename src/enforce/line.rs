@@ -9,6 +9,7 @@ use crate::disk;
 use crate::request::{Agent, Places, Project, Run, ServerId, Trigger};
 use crate::sandbox::Machine;
 
+use super::eras::Eras;
 use super::reach::Outlets;
 
 /// Where things are for one run of Creance. All paths are resolved.
@@ -48,6 +49,8 @@ pub(crate) struct Line {
     pub(crate) point: Arc<DecisionPoint>,
     /// The ways out of the sandboxes that run.
     pub(crate) outlets: Outlets,
+    /// How the servers that ran speak.
+    pub(crate) eras: Eras,
     pub(crate) machine: Machine,
     pub(crate) ground: Ground,
     pub(crate) trigger: Trigger,

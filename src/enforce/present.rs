@@ -31,12 +31,12 @@ pub(crate) struct StartView {
 }
 
 /// Collects details; keeps note whether everything could be shown.
-struct Sheet {
-    asked: Asked,
+pub(super) struct Sheet {
+    pub(super) asked: Asked,
 }
 
 impl Sheet {
-    fn new(title: String) -> Self {
+    pub(super) fn new(title: String) -> Self {
         Self {
             asked: Asked {
                 title,
@@ -60,7 +60,7 @@ impl Sheet {
         shown
     }
 
-    fn full(&mut self, label: &str, text: &str) {
+    pub(super) fn full(&mut self, label: &str, text: &str) {
         let shown = clean::person(text);
         self.asked.complete &= shown.complete;
         if shown.marks > 0 {

@@ -12,10 +12,11 @@ use crate::digest::Digest;
 use crate::grant::Confinement;
 use crate::request::{Pin, PinRecord, ServerFacts, ServerId, ToolFacts};
 use crate::sandbox::{Confined, Exit};
-use crate::transport::{Holds, Upstream};
+use crate::transport::{Holds, ServerHello, Upstream};
 
 use super::private::Private;
 use super::reach::{Outlet, RefusedHost};
+use super::shelf::Shelf;
 use super::tool::Tool;
 
 /// The tools of a server, as reviewed.
@@ -37,6 +38,10 @@ pub(crate) struct Server {
     pub(crate) definition: ServerDefinition,
     pub(crate) confinement: Confinement,
     pub(crate) upstream: Upstream,
+    /// How it speaks, and what it says that it can do.
+    pub(crate) hello: ServerHello,
+    /// What it lists beside tools.
+    pub(super) shelf: Shelf,
     pub(super) facts: ServerFacts,
     pub(super) tools: RwLock<ToolBook>,
     /// The list that was agreed to for as long as this process of the server runs.

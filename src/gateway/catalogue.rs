@@ -53,8 +53,15 @@ impl Catalogue {
                 continue;
             };
             let book = server.tools();
-            left_out.push((member.id().clone(), book.left_out));
-            for tool in book.offered {
+            let (offered, tasks) = book.offered.into_iter().partition(|tool| !wants_task(tool));
+            let offered: Vec<Arc<Tool>> = offered;
+            let mut left: Vec<(String, String)> = book.left_out;
+            left.extend(tasks.iter().map(|tool: &Arc<Tool>| {
+                let why = "it runs as a task only, and tasks are not passed on";
+                (tool.name().to_owned(), why.to_owned())
+            }));
+            left_out.push((member.id().clone(), left));
+            for tool in offered {
                 found.push((Arc::clone(member), Arc::clone(&server), tool));
             }
         }
@@ -146,7 +153,7 @@ impl Catalogue {
 
 /// The identity that a server is listed under. A project's server with the name of another never has
 /// that one's prefix, also while the other does not run: clients keep permissions by tool name.
-fn listed_id(id: &ServerId, members: &[Arc<Member>]) -> ServerId {
+pub(super) fn listed_id(id: &ServerId, members: &[Arc<Member>]) -> ServerId {
     let folded = id.name.to_lowercase();
     let taken = members
         .iter()
@@ -172,6 +179,13 @@ fn hopeless(line: &Line, agent: &Agent, entry: &Entry) -> bool {
         .any(|query| store.never_allows(query).is_some())
 }
 
+/// Whether a tool can be called as a task only.
+fn wants_task(tool: &Tool) -> bool {
+    let execution = tool.offered.raw.get("execution");
+    let support = execution.and_then(|execution| execution.get("taskSupport"));
+    support.and_then(Json::as_str) == Some("required")
+}
+
 /// One item of `tools/list`: the server's own, with our name, marked and cleaned.
 fn item(entry: &Entry) -> Json {
     let server = clean::line(&entry.member.id().name, 80);
@@ -192,6 +206,10 @@ fn item(entry: &Entry) -> Json {
     members.insert("description", Json::String(described));
     if let Some(Json::Object(schema)) = members.get_mut("inputSchema") {
         schema.remove("$schema");
+    }
+    // Tasks are not passed on: a client that was told of them would make some.
+    if let Some(Json::Object(execution)) = members.get_mut("execution") {
+        execution.remove("taskSupport");
     }
     item
 }

@@ -1,27 +1,45 @@
 //! The client at the other end: what it said about itself, and the way to it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{OnceLock, PoisonError, RwLock};
 
 use crate::clean;
-use crate::protocol::mcp::ClientHello;
+use crate::protocol::json::{Json, Object};
+use crate::protocol::mcp::{ClientHello, Envelope};
 use crate::request::Agent;
-use crate::transport::Downstream;
+use crate::transport::{CallError, CallOptions, Downstream};
+
+use super::rounds::Rounds;
 
 /// The client of this gateway.
 #[derive(Debug)]
 pub(crate) struct Client {
     wire: Downstream,
     hello: OnceLock<Hello>,
+    speaks: RwLock<Speaks>,
     agent: RwLock<Agent>,
+    /// Whether it offers elicitation of forms: a modern client may say otherwise with each request.
+    elicits: AtomicBool,
+    rounds: Rounds,
 }
 
-/// What a client says in `initialize`. Unverified.
+/// What a client says when it is met. Unverified.
 #[derive(Clone, Debug)]
 pub(crate) struct Hello {
-    /// `clientInfo.name`.
+    /// Its name.
     pub(crate) name: String,
-    /// Whether it offers elicitation of forms.
-    pub(crate) elicits: bool,
+}
+
+/// How a client speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Speaks {
+    /// It has not said yet; to have asked what we are says nothing.
+    #[default]
+    Unknown,
+    /// It shook hands.
+    Legacy,
+    /// Each of its requests stands for itself, and it takes none from us.
+    Modern,
 }
 
 impl Client {
@@ -30,7 +48,10 @@ impl Client {
         Self {
             wire,
             hello: OnceLock::new(),
+            speaks: RwLock::default(),
             agent: RwLock::new(Agent::new("unknown", user)),
+            elicits: AtomicBool::new(false),
+            rounds: Rounds::default(),
         }
     }
 
@@ -39,16 +60,42 @@ impl Client {
         &self.wire
     }
 
+    /// Questions to a modern client.
+    pub(super) fn rounds(&self) -> &Rounds {
+        &self.rounds
+    }
+
     /// Takes what it says in `initialize`; only the first time counts.
     pub(crate) fn greet(&self, said: &ClientHello) {
-        let name = match said.name.as_str() {
+        self.name(&said.name);
+        if !self.is_legacy() {
+            self.speak(Speaks::Legacy);
+            self.elicits.store(said.takes_forms(), Ordering::Relaxed);
+        }
+    }
+
+    /// Takes what a client says when it asks what we are: it may still shake hands.
+    pub(super) fn met(&self, said: &Envelope) {
+        self.name(&said.client);
+    }
+
+    /// Takes what a modern client says with a request. One that shook hands stays a legacy one.
+    pub(super) fn meet(&self, said: &Envelope) {
+        self.name(&said.client);
+        if !self.is_legacy() {
+            self.speak(Speaks::Modern);
+            let elicits = said.answers("elicitation/create");
+            self.elicits.store(elicits, Ordering::Relaxed);
+        }
+    }
+
+    /// Its name counts the first time that it gives one.
+    fn name(&self, name: &str) {
+        let name = match name {
             "" => "unknown".to_owned(),
             name => clean::line(name, 80),
         };
-        let hello = Hello {
-            name: name.clone(),
-            elicits: said.takes_forms(),
-        };
+        let hello = Hello { name: name.clone() };
         if self.hello.set(hello).is_ok() {
             let mut agent = self.agent.write().unwrap_or_else(PoisonError::into_inner);
             agent.name.clone_from(&name);
@@ -56,9 +103,49 @@ impl Client {
         }
     }
 
+    fn speak(&self, speaks: Speaks) {
+        *self.speaks.write().unwrap_or_else(PoisonError::into_inner) = speaks;
+    }
+
+    fn speaks(&self) -> Speaks {
+        *self.speaks.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// What it said, once it has.
     pub(crate) fn hello(&self) -> Option<&Hello> {
         self.hello.get()
+    }
+
+    /// Whether it shook hands.
+    pub(super) fn is_legacy(&self) -> bool {
+        self.speaks() == Speaks::Legacy
+    }
+
+    /// Whether each of its requests stands for itself.
+    pub(super) fn is_modern(&self) -> bool {
+        self.speaks() == Speaks::Modern
+    }
+
+    /// Whether it offers elicitation of forms.
+    pub(crate) fn elicits(&self) -> bool {
+        self.elicits.load(Ordering::Relaxed)
+    }
+
+    /// Asks it: a legacy client by a request, a modern one with the answer to one of its calls.
+    ///
+    /// # Errors
+    /// Why there is no answer.
+    pub(crate) async fn ask(
+        &self,
+        method: &str,
+        params: Object,
+        options: CallOptions,
+    ) -> Result<Json, CallError> {
+        if self.is_modern() {
+            let unanswered = || CallError::Closed("the client did not come back".to_owned());
+            return self.rounds.ask(method, params).await.ok_or_else(unanswered);
+        }
+        self.wire.request(method, Some(params), options).await
     }
 
     /// The agent on whose behalf it asks.

@@ -36,8 +36,8 @@ impl Elicitation {
         ]);
         let params = params.as_object().cloned()?;
         let options = CallOptions::within(LIMIT);
-        let answer = (self.client.wire())
-            .request("elicitation/create", Some(params), options)
+        let answer = (self.client)
+            .ask("elicitation/create", params, options)
             .await
             .ok()?;
         let (answer, scope) = match answer.get("action").and_then(Json::as_str)? {
@@ -71,7 +71,7 @@ impl Approver for Elicitation {
     }
 
     fn attended(&self) -> bool {
-        self.client.hello().is_some_and(|hello| hello.elicits)
+        self.client.elicits()
     }
 }
 

@@ -1,5 +1,6 @@
 //! One configured server in the gateway: its state, and the running server behind it.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -88,6 +89,8 @@ pub(crate) struct Member {
     restarts: AtomicU32,
     /// Lines of its output that were no messages.
     stray: AtomicU64,
+    /// The addresses of its resources whose changes the client wants to hear of.
+    subscribed: watch::Sender<BTreeSet<String>>,
 }
 
 impl Member {
@@ -103,6 +106,7 @@ impl Member {
             state: watch::Sender::new(state),
             restarts: AtomicU32::new(0),
             stray: AtomicU64::new(0),
+            subscribed: watch::Sender::default(),
         }
     }
 
@@ -167,6 +171,20 @@ impl Member {
     /// Whether it may be started again after it stopped.
     pub(crate) fn may_restart(&self) -> bool {
         self.restarts.load(Ordering::Relaxed) < RESTARTS_MAX
+    }
+
+    /// Sets what is wanted of it.
+    pub(crate) fn subscribe(&self, addresses: BTreeSet<String>) {
+        self.subscribed.send_if_modified(|now| {
+            let other = *now != addresses;
+            *now = addresses;
+            other
+        });
+    }
+
+    /// What is wanted of it.
+    pub(crate) fn subscribed(&self) -> watch::Receiver<BTreeSet<String>> {
+        self.subscribed.subscribe()
     }
 
     /// Counts lines that were no messages; returns how many there were in all.

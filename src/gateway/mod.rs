@@ -3,13 +3,23 @@
 
 mod catalogue;
 mod client;
+mod dispatch;
 mod elicit;
+mod fetch;
+mod follow;
+mod greet;
+mod logs;
 mod member;
+mod news;
 mod pipeline;
 mod recall;
 mod review;
+mod rounds;
 mod serve;
+mod shelves;
 mod status;
+mod subscribe;
+mod turn;
 mod watch;
 
 pub(crate) use client::Client;

@@ -12,9 +12,15 @@ use crate::protocol::rpc::{INVALID_PARAMS, RpcError};
 use crate::transport::{CallError as UpstreamError, CallOptions, Cancel, Progress, Report};
 
 use super::catalogue::Entry;
-use super::member::State;
+use super::member::{Member, State};
 use super::serve::Gateway;
 use super::status;
+
+/// Policy or a person said no, and the answer cannot be a result. The protocol leaves codes outside of
+/// its own range to others.
+pub(super) const DENIED: i64 = -31_001;
+/// There is no answer, and not because of the request.
+pub(super) const UNAVAILABLE: i64 = -31_002;
 
 /// Progress restarts a call's limit, but never beyond this many times the limit.
 const HARD_FACTOR: u32 = 10;
@@ -29,6 +35,8 @@ pub(super) async fn call(
     let wanted = ToolCall::from_params(params)?;
     // 2. The gateway's own tool.
     if wanted.name() == status::TOOL {
+        // A modern client can be asked about servers on its calls alone: this is one that is at hand.
+        gateway.after_questions(&cancel).await;
         return Ok(status::report(gateway));
     }
     // 3. The tool behind the name.
@@ -42,7 +50,12 @@ pub(super) async fn call(
         Err(answer) => return answer,
     };
     // 4. Decide, call, record, clean.
-    let options = options(gateway, &entry, wanted.progress_token().cloned(), cancel);
+    let options = options(
+        gateway,
+        &entry.member,
+        wanted.progress_token().cloned(),
+        cancel,
+    );
     let arguments = Json::Object(wanted.arguments().cloned().unwrap_or_default());
     let agent = gateway.client().agent();
     let result = call::call(
@@ -64,19 +77,19 @@ pub(super) async fn call(
         Err(CallError::Upstream(UpstreamError::Rpc(error), unreached)) => {
             Err(clean_error(&error, &unreached))
         }
-        Err(error) => Ok(failure(&no_result(&entry, &error))),
+        Err(error) => Ok(failure(&no_result(&entry.member, &entry.server, &error))),
     }
 }
 
 /// What is said of a call without a result; of a server that died, with its last words.
-fn no_result(entry: &Entry, error: &CallError) -> String {
+pub(super) fn no_result(member: &Member, server: &Server, error: &CallError) -> String {
     let mut text = format!(
         "Creance: the server {} gave no result: {}",
-        clean::line(&entry.member.id().to_string(), 120),
+        clean::line(&member.id().to_string(), 120),
         clean::text(&clean::mask(&error.to_string()))
     );
     if let CallError::Upstream(UpstreamError::Closed(_), _) = error {
-        let tail = entry.server.upstream.stderr_tail();
+        let tail = server.upstream.stderr_tail();
         let tail = clean::mask(&tail);
         let tail = clean::text(&tail);
         if !tail.trim().is_empty() {
@@ -148,8 +161,13 @@ fn unknown(name: &str) -> RpcError {
     )
 }
 
-fn options(gateway: &Gateway, entry: &Entry, token: Option<Json>, cancel: Cancel) -> CallOptions {
-    let timeout = Duration::from_millis(entry.member.definition.timeout_ms);
+pub(super) fn options(
+    gateway: &Gateway,
+    member: &Member,
+    token: Option<Json>,
+    cancel: Cancel,
+) -> CallOptions {
+    let timeout = Duration::from_millis(member.definition.timeout_ms);
     let wire = gateway.client().wire().clone();
     let progress = match token {
         None => Progress::Restart,
@@ -184,7 +202,7 @@ pub(super) fn failure(text: &str) -> Json {
 }
 
 /// A server's error with its own code, its text cleaned, and what it was not let out to.
-fn clean_error(error: &RpcError, unreached: &str) -> RpcError {
+pub(super) fn clean_error(error: &RpcError, unreached: &str) -> RpcError {
     let message = clean::mask(error.message());
     let mut message = clean::text(&message).into_owned();
     if !unreached.is_empty() {

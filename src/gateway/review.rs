@@ -71,7 +71,9 @@ impl Reviewer {
     /// A list that did not come, or that is not acceptable; whether reviewing goes on.
     async fn fault(&self, error: &CallError) -> bool {
         if let CallError::Reply(_) = error {
-            self.refuse(error).await;
+            if let Some(gateway) = self.gateway.upgrade() {
+                gateway.refuse(&self.member, &self.server, &error.to_string());
+            }
             return false;
         }
         let error = clean::line(&clean::mask(&error.to_string()), 500);
@@ -103,23 +105,26 @@ impl Reviewer {
         usable(Some(gateway), &ready);
         true
     }
+}
 
+impl Gateway {
     /// Ends a server whose list breaks a bound.
-    async fn refuse(&self, error: &CallError) {
-        let Some(gateway) = self.gateway.upgrade() else {
+    pub(super) fn refuse(&self, member: &Arc<Member>, server: &Arc<Server>, why: &str) {
+        let current = member.server().is_some_and(|now| Arc::ptr_eq(&now, server));
+        if !current {
             return;
-        };
-        let why = clean::mask(&error.to_string()).into_owned();
-        tracing::warn!(server = %self.member.id(), "refused: {}", clean::line(&why, 500));
-        gateway.note(
+        }
+        let why = clean::mask(why).into_owned();
+        tracing::warn!(server = %member.id(), "refused: {}", clean::line(&why, 500));
+        self.note(
             "server-refused",
-            json!({ "server": self.member.id().to_string(), "why": clean::line(&why, 500) }),
+            json!({ "server": member.id().to_string(), "why": clean::line(&why, 500) }),
         );
-        self.member.set(State::Failed(why));
-        gateway.tools_changed();
-        let server = Arc::clone(&self.server);
-        // Its end ends this task, which must not end the shutdown.
-        gateway.spawn(async move {
+        member.set(State::Failed(why));
+        self.tools_changed();
+        let server = Arc::clone(server);
+        // Its end ends the tasks that watch it, which must not end the shutdown.
+        self.spawn(async move {
             server.shutdown().await;
         });
     }

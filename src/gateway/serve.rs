@@ -6,22 +6,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
-use tokio::sync::Notify;
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::enforce::Line;
-use crate::protocol::json::{Json, Object};
-use crate::protocol::mcp::{ClientHello, Revision};
+use crate::protocol::mcp::Listing;
 use crate::protocol::names::NameMode;
-use crate::protocol::rpc::{
-    INVALID_REQUEST, Id, METHOD_NOT_FOUND, Notification, Request, RpcError,
-};
+use crate::protocol::rpc::{Id, Notification};
 use crate::transport::{Cancel, Inbox, Incoming};
 
 use super::catalogue::Catalogue;
 use super::client::Client;
+use super::logs::Logs;
 use super::member::Member;
-use super::{pipeline, status};
+use super::news::{News, tell};
+use super::status;
+use super::subscribe::Subscriptions;
 
 /// What of the configuration concerns the gateway.
 #[derive(Clone, Copy, Debug)]
@@ -60,8 +59,12 @@ pub(crate) struct Gateway {
     tasks: Mutex<JoinSet<()>>,
     begun: AtomicBool,
     closing: AtomicBool,
-    /// The client does not know the newest catalogue.
-    news: Arc<Notify>,
+    /// Lists that the client does not know as they are now.
+    news: Arc<News>,
+    /// Log messages that the client wants.
+    logs: Logs,
+    /// What the client subscribed to.
+    subscriptions: Subscriptions,
     /// Whether the policy files as they are now are in force.
     policy_files: RwLock<PolicyFiles>,
 }
@@ -88,6 +91,8 @@ impl Gateway {
             begun: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             news: Arc::default(),
+            logs: Logs::default(),
+            subscriptions: Subscriptions::default(),
             policy_files: RwLock::default(),
         })
     }
@@ -118,7 +123,8 @@ impl Gateway {
         for cancel in self.lock_calls().values() {
             cancel.cancel("the client is gone");
         }
-        self.news.notify_one();
+        self.client.rounds().close();
+        self.news.wake();
         let mut ends = JoinSet::new();
         for server in self.members.iter().filter_map(|member| member.server()) {
             ends.spawn(async move { server.shutdown().await });
@@ -134,81 +140,19 @@ impl Gateway {
         self.client.wire().finish().await;
     }
 
-    async fn request(&self, request: Request) {
-        let Request { id, method, params } = request;
-        let greeted = self.client.hello().is_some();
-        let answer = match method.as_str() {
-            "initialize" => self.initialize(params.as_ref()),
-            "ping" => Ok(Json::Object(Object::default())),
-            "tools/list" | "tools/call" if !greeted => Err(RpcError::new(
-                INVALID_REQUEST,
-                "the first request must be `initialize`",
-            )),
-            "tools/list" => Ok(self.list()),
-            "tools/call" => return self.call(id, params),
-            _ => Err(RpcError::new(
-                METHOD_NOT_FOUND,
-                format!("no method `{}`", crate::clean::line(&method, 100)),
-            )),
-        };
-        self.answer(id, answer).await;
-    }
-
-    async fn answer(&self, id: Id, outcome: Result<Json, RpcError>) {
-        // A client that reads no more closes its output too: the loop ends then.
-        let _ = self.client.wire().answer(id, outcome).await;
-    }
-
-    fn initialize(&self, params: Option<&Object>) -> Result<Json, RpcError> {
-        let said = ClientHello::from_params(params)?;
-        let revision = Revision::answer_to(&said.asked).name();
-        self.client.greet(&said);
-        let text = |text: &str| Json::String(text.to_owned());
-        let tools = Json::object([("listChanged", Json::Bool(true))]);
-        Ok(Json::object([
-            ("protocolVersion", text(revision)),
-            ("capabilities", Json::object([("tools", tools)])),
-            (
-                "serverInfo",
-                Json::object([
-                    ("name", text("creance")),
-                    ("title", text("Creance")),
-                    ("version", text(env!("CARGO_PKG_VERSION"))),
-                ]),
-            ),
-            (
-                "instructions",
-                Json::String(status::instructions(self.members.len())),
-            ),
-        ]))
-    }
-
-    fn list(&self) -> Json {
-        self.begin();
-        let mut items = self.catalogue().list(&self.line, &self.client.agent());
-        items.push(status::item());
-        Json::object([("tools", Json::Array(items))])
-    }
-
-    fn call(&self, id: Id, params: Option<Object>) {
-        let Some(gateway) = self.me.upgrade() else {
-            return;
-        };
-        let cancel = Cancel::default();
+    /// Keeps how a call is cancelled.
+    pub(super) fn keep_call(&self, id: &Id, cancel: &Cancel) {
         self.lock_calls().insert(id.clone(), cancel.clone());
-        self.spawn(async move {
-            let answer = pipeline::call(&gateway, params, cancel.clone()).await;
-            gateway.lock_calls().remove(&id);
-            // A cancelled request gets no response (MCP, Cancellation).
-            if !cancel.is_cancelled() {
-                gateway.answer(id, answer).await;
-            }
-        });
+    }
+
+    /// A call is answered.
+    pub(super) fn forget_call(&self, id: &Id) {
+        self.lock_calls().remove(id);
     }
 
     fn notification(&self, note: &Notification) {
         match note.method.as_str() {
-            "notifications/initialized" if self.client.hello().is_some() => self.begin(),
+            "notifications/initialized" if self.client.is_legacy() => self.begin(),
             "notifications/cancelled" => {
                 let params = note.params.as_ref();
                 let id = params
@@ -224,7 +168,7 @@ impl Gateway {
     }
 
     /// Starts all servers, in parallel, the first time it is called.
-    fn begin(&self) {
+    pub(super) fn begin(&self) {
         if self.begun.swap(true, Ordering::SeqCst) {
             return;
         }
@@ -248,7 +192,12 @@ impl Gateway {
                 .unwrap_or_else(PoisonError::into_inner);
             *catalogue = Arc::new(catalogue.gather(&self.members, self.settings.names));
         }
-        self.news.notify_one();
+        self.news.add(Listing::Tools);
+    }
+
+    /// Another list than that of tools may be another now.
+    pub(super) fn list_changed(&self, listing: Listing) {
+        self.news.add(listing);
     }
 
     /// The policy files changed. Where they are in force, servers that may not run any more are ended.
@@ -296,6 +245,14 @@ impl Gateway {
         self.settings.names == NameMode::Plain && tool == status::TOOL
     }
 
+    pub(super) fn logs(&self) -> &Logs {
+        &self.logs
+    }
+
+    pub(super) fn subscriptions(&self) -> &Subscriptions {
+        &self.subscriptions
+    }
+
     pub(super) fn members(&self) -> &[Arc<Member>] {
         &self.members
     }
@@ -323,19 +280,5 @@ impl Gateway {
 
     fn lock_tasks(&self) -> std::sync::MutexGuard<'_, JoinSet<()>> {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Says that the tools may be others, once for all changes since it was said last. It waits where the
-/// client is slow to read: a change that is never said would leave it with old tools.
-async fn tell(gateway: Weak<Gateway>, news: Arc<Notify>) {
-    loop {
-        news.notified().await;
-        let wire = match gateway.upgrade() {
-            Some(gateway) if !gateway.is_closing() => gateway.client.wire().clone(),
-            _ => return,
-        };
-        // A client that reads no more closes its output too: the loop ends then.
-        let _ = wire.notify("notifications/tools/list_changed", None).await;
     }
 }

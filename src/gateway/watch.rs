@@ -1,6 +1,6 @@
 //! Starting servers beside the conversation, and watching them: list changes, stray output, ends.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use serde_json::json;
@@ -11,9 +11,11 @@ use crate::clean;
 use crate::enforce::StartError;
 use crate::enforce::launch::{self, Phase};
 use crate::enforce::{Server, hints};
+use crate::protocol::mcp::Listing;
 use crate::protocol::rpc::Notification;
 use crate::transport::{ServerTools, UpstreamEvent, UpstreamEvents};
 
+use super::follow::follow;
 use super::member::{Member, State};
 use super::review::Reviewer;
 use super::serve::Gateway;
@@ -95,14 +97,35 @@ impl Gateway {
         let reviews = self.spawn(reviewer.run(list, ready));
         let (gateway, member) = (self.handle(), Arc::clone(member));
         let server = Arc::clone(server);
+        let follows = self.spawn(follow(Arc::clone(&member), Arc::clone(&server)));
+        self.greeted(&server);
         self.spawn(async move {
-            let why = until_closed(&member, &mut events, &news).await;
+            let why = until_closed(&gateway, (&member, &server), &mut events, &news).await;
             reviews.abort();
+            follows.abort();
             if let Some(gateway) = gateway.upgrade() {
                 gateway.ended(&member, &server, &why).await;
             }
         });
         is_ready
+    }
+
+    /// A server answers: the client is told of what it has beside tools, and it of the client.
+    fn greeted(&self, server: &Arc<Server>) {
+        self.beside_changed(server);
+        let server = Arc::clone(server);
+        if let Some(gateway) = self.handle().upgrade() {
+            self.spawn(async move { gateway.tell_level_to(&server).await });
+        }
+    }
+
+    /// What a server has beside tools came or went.
+    fn beside_changed(&self, server: &Server) {
+        for listing in [Listing::Prompts, Listing::Resources] {
+            if server.lists(listing) {
+                self.list_changed(listing);
+            }
+        }
     }
 
     /// A server ended. Said once when it was not planned.
@@ -143,6 +166,7 @@ impl Gateway {
         );
         member.set(State::Stopped(text));
         self.tools_changed();
+        self.beside_changed(server);
     }
 
     /// Puts on record what happened by itself.
@@ -158,11 +182,32 @@ impl Gateway {
 }
 
 /// Heeds events until the server is gone; why it is.
-async fn until_closed(member: &Member, events: &mut UpstreamEvents, news: &Notify) -> String {
+async fn until_closed(
+    gateway: &Weak<Gateway>,
+    (member, server): (&Member, &Server),
+    events: &mut UpstreamEvents,
+    news: &Notify,
+) -> String {
     while let Some(event) = events.next().await {
         match event {
-            UpstreamEvent::ToolsChanged => news.notify_one(),
+            UpstreamEvent::Changed(Listing::Tools) => news.notify_one(),
+            UpstreamEvent::Changed(listing) => {
+                server.restock(listing);
+                if let Some(gateway) = gateway.upgrade() {
+                    gateway.list_changed(listing);
+                }
+            }
             UpstreamEvent::Closed(why) => return why,
+            UpstreamEvent::Note(note) => {
+                if let Some(gateway) = gateway.upgrade() {
+                    match note.method.as_str() {
+                        "notifications/message" => gateway.pass_log(member, &note),
+                        "notifications/resources/updated" => gateway.pass_update(member, &note),
+                        _ => {}
+                    }
+                }
+                heed(member, UpstreamEvent::Note(note));
+            }
             other => heed(member, other),
         }
     }
@@ -191,7 +236,7 @@ fn heed(member: &Member, event: UpstreamEvent) {
         UpstreamEvent::Mended(count) => {
             tracing::info!(server = %member.id(), count, "mended characters in messages");
         }
-        UpstreamEvent::ToolsChanged | UpstreamEvent::Closed(_) => {}
+        UpstreamEvent::Changed(_) | UpstreamEvent::Closed(_) => {}
     }
 }
 

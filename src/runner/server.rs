@@ -10,6 +10,7 @@ use crate::clean;
 use crate::enforce::{Line, Server, Tool, call, reply, tools};
 use crate::grant::Confinement;
 use crate::protocol::json::Json;
+use crate::protocol::mcp::Listing;
 use crate::request::Agent;
 use crate::transport::{CallOptions, UpstreamEvent, UpstreamEvents};
 
@@ -141,7 +142,7 @@ impl RunningServer {
     async fn catch_up(&self) -> Result<(), Error> {
         let mut events = self.events.lock().await;
         while let Some(event) = events.try_next() {
-            if event == UpstreamEvent::ToolsChanged {
+            if event == UpstreamEvent::Changed(Listing::Tools) {
                 tools::review(&self.line, &self.agent, &self.server)
                     .await
                     .map_err(|error| Error::new(ErrorKind::Server, error.to_string()))?;

@@ -14,7 +14,7 @@ use crate::disk::settings::{self, Configuration};
 use crate::disk::{
     self, AuditLog, Durability, FileLedger, Folders, PolicyFolder, Rotation, Surroundings,
 };
-use crate::enforce::{Ground, Line, Outlets};
+use crate::enforce::{Eras, Ground, Line, Outlets};
 use crate::policy::PolicySet;
 use crate::request::{Agent, Approver, Ledger, Places, Trigger};
 use crate::sandbox::Machine;
@@ -271,6 +271,7 @@ impl Workspace {
                     self.settings.keep_days() * 24 * 60 * 60,
                 )),
             ),
+            eras: Eras::default(),
             outlets: Outlets::default(),
             machine: self.machine(),
             ground: self.ground.clone(),

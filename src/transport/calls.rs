@@ -176,7 +176,7 @@ impl Calls {
             calls: self,
             id,
             sent: false,
-            quiet: method == "initialize",
+            quiet: method == "initialize" || method == "server/discover",
         };
         let params = with_token(params, &options.progress, id);
         let line = Message::from(Request::new(id.into(), method, params)).to_line();
@@ -317,7 +317,7 @@ struct Open<'a> {
     calls: &'a Calls,
     id: u64,
     sent: bool,
-    // `initialize` must not be cancelled.
+    // `initialize` must not be cancelled, and what comes before it need not.
     quiet: bool,
 }
 

@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
+use crate::protocol::mcp::Listing;
 use crate::protocol::rpc::Notification;
 
 /// What a server said unasked, or what happened to its connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum UpstreamEvent {
-    /// `notifications/tools/list_changed`, once for any number of them.
-    ToolsChanged,
+    /// `notifications/…/list_changed` of a list, once for any number of them.
+    Changed(Listing),
     /// Another notification, as it came: log messages above all. Clean it before it is shown.
     Note(Notification),
     /// Notifications that were left out because nobody took them in time.
@@ -62,7 +63,7 @@ pub(super) struct Board {
 
 #[derive(Debug, Default)]
 struct Pinned {
-    tools_changed: bool,
+    changed: Vec<Listing>,
     notes: VecDeque<Notification>,
     notes_dropped: usize,
     stray: usize,
@@ -82,8 +83,10 @@ impl Board {
     /// A notification of the server.
     pub(super) fn note(&self, note: Notification) {
         self.pin(|pinned| {
-            if note.method == "notifications/tools/list_changed" {
-                pinned.tools_changed = true;
+            if let Some(listing) = changed(&note.method) {
+                if !pinned.changed.contains(&listing) {
+                    pinned.changed.push(listing);
+                }
             } else if pinned.notes.len() < NOTES_MAX {
                 pinned.notes.push_back(note);
             } else {
@@ -145,8 +148,8 @@ impl Pinned {
         if self.mended > 0 {
             return Some(UpstreamEvent::Mended(std::mem::take(&mut self.mended)));
         }
-        if std::mem::take(&mut self.tools_changed) {
-            return Some(UpstreamEvent::ToolsChanged);
+        if let Some(listing) = self.changed.pop() {
+            return Some(UpstreamEvent::Changed(listing));
         }
         if let Some(note) = self.notes.pop_front() {
             return Some(UpstreamEvent::Note(note));
@@ -158,6 +161,16 @@ impl Pinned {
         let why = self.closed.take()?;
         self.over = true;
         Some(UpstreamEvent::Closed(why))
+    }
+}
+
+/// The list that a notification says has changed. Templates come with their resources.
+fn changed(method: &str) -> Option<Listing> {
+    match method {
+        "notifications/tools/list_changed" => Some(Listing::Tools),
+        "notifications/prompts/list_changed" => Some(Listing::Prompts),
+        "notifications/resources/list_changed" => Some(Listing::Resources),
+        _ => None,
     }
 }
 

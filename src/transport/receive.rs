@@ -2,11 +2,10 @@
 
 use tokio::io::AsyncRead;
 
-use crate::protocol::json::{Json, MESSAGE_MAX, Object, Parsed, Reason, read};
-use crate::protocol::rpc::{
-    Fault, METHOD_NOT_FOUND, Message, Misfit, Notification, Request, Response, RpcError,
-};
+use crate::protocol::json::{Json, MESSAGE_MAX, Parsed, Reason, read};
+use crate::protocol::rpc::{Fault, Message, Misfit, Notification, Request, Response};
 
+use super::asked;
 use super::calls::Calls;
 use super::error::CallError;
 use super::events::Board;
@@ -97,13 +96,12 @@ impl Server<'_> {
         }
     }
 
-    /// No capability is advertised to servers, so only `ping` has an answer.
+    /// Answers what the server asks.
     fn request(&self, request: Request) {
-        let answer = if request.method == "ping" {
-            Response::ok(request.id, Json::Object(Object::default()))
-        } else {
-            let error = RpcError::new(METHOD_NOT_FOUND, "this client offers no such method");
-            Response::err(request.id, error)
+        let outcome = asked::answer(&request.method, request.params.as_ref());
+        let answer = Response {
+            id: request.id,
+            outcome,
         };
         self.outbox.offer(Message::from(answer).to_line());
     }

@@ -3,17 +3,19 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 
 use crate::protocol::json::{Json, Object};
-use crate::protocol::mcp::{Revision, ToolsPage, agreed_revision};
+use crate::protocol::mcp::era::{self, Outcome};
+use crate::protocol::mcp::{Listing, LogLevel, Page, Pages};
 use crate::protocol::rpc::{Message, Notification};
 use crate::protocol::tools::{ListBounds, ListError, ToolList};
 
+use super::asked;
 use super::calls::{CallOptions, Calls};
 use super::error::CallError;
 use super::events::{Board, UpstreamEvents};
@@ -29,6 +31,10 @@ pub(crate) struct Upstream {
     calls: Calls,
     outbox: Outbox,
     stderr: Tail,
+    /// What each request to a modern server carries.
+    modern: Arc<OnceLock<Object>>,
+    /// The log messages that are wanted of a modern server.
+    level: Arc<Mutex<Option<LogLevel>>>,
     // Ends with the last handle.
     _life: Arc<Life>,
 }
@@ -44,15 +50,6 @@ impl Drop for Life {
     fn drop(&mut self) {
         self.board.closed("the connection was let go");
     }
-}
-
-/// How Creance names itself to servers.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ClientInfo {
-    /// The name.
-    pub(crate) name: &'static str,
-    /// The version.
-    pub(crate) version: &'static str,
 }
 
 /// A server's tools, and what kept the list from being whole.
@@ -118,6 +115,8 @@ impl Upstream {
             calls,
             outbox,
             stderr: tail,
+            modern: Arc::default(),
+            level: Arc::default(),
             _life: Arc::new(life),
         };
         (upstream, events)
@@ -129,28 +128,20 @@ impl Upstream {
         self
     }
 
-    /// Shakes hands: `initialize` with no capabilities of ours, then `notifications/initialized`.
-    ///
-    /// # Errors
-    /// Why there is no connection.
-    pub(crate) async fn initialize(
-        &self,
-        client: ClientInfo,
-        limit: Duration,
-    ) -> Result<Revision, CallError> {
-        let info = Json::object(
-            [("name", client.name), ("version", client.version)]
-                .map(|(key, text)| (key, Json::from(text))),
-        );
-        let mut params = Object::default();
-        params.insert("protocolVersion", Revision::LATEST.name().into());
-        params.insert("capabilities", Object::default().into());
-        params.insert("clientInfo", info);
-        let options = CallOptions::within(limit);
-        let result = self.request("initialize", Some(params), options).await?;
-        let revision = agreed_revision(&result).map_err(CallError::Reply)?;
-        self.notify("notifications/initialized", None).await?;
-        Ok(revision)
+    /// From now on each request carries this in its `_meta`, and results are read as modern ones.
+    pub(super) fn speak_modern(&self, envelope: Object) {
+        // Said once: a server that answered is not asked again.
+        let _ = self.modern.set(envelope);
+    }
+
+    /// From now on requests to a modern server want log messages of this level and above.
+    pub(crate) fn want_logs(&self, level: LogLevel) {
+        *self.level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
+    }
+
+    /// Whether the server is a modern one.
+    pub(crate) fn is_modern(&self) -> bool {
+        self.modern.get().is_some()
     }
 
     /// Reads all pages of the tool list. A later page that fails is told in `fault`.
@@ -185,26 +176,86 @@ impl Upstream {
         }
     }
 
-    async fn tools_page(
+    async fn tools_page(&self, cursor: Option<String>, limit: Duration) -> Result<Page, CallError> {
+        self.page(Listing::Tools, cursor, limit).await
+    }
+
+    async fn page(
         &self,
+        listing: Listing,
         cursor: Option<String>,
         limit: Duration,
-    ) -> Result<ToolsPage, CallError> {
+    ) -> Result<Page, CallError> {
         let params = cursor.map(|cursor| {
             let mut params = Object::default();
             params.insert("cursor", cursor.into());
             params
         });
         let options = CallOptions::within(limit);
-        let result = self.request("tools/list", params, options).await?;
-        ToolsPage::from_result(result).map_err(|error| CallError::Reply(error.to_string()))
+        let result = self.request(listing.method(), params, options).await?;
+        Page::from_result(listing, result).map_err(|error| CallError::Reply(error.to_string()))
     }
 
-    /// Asks the server and waits for its result.
+    /// Reads all pages of another list than that of tools.
+    ///
+    /// # Errors
+    /// A page fails, or the list breaks a hard bound ([`CallError::Reply`]).
+    pub(crate) async fn list(
+        &self,
+        listing: Listing,
+        limit: Duration,
+    ) -> Result<Vec<Json>, CallError> {
+        let clock = self.calls.holds.clock();
+        let mut pages = Pages::new(listing);
+        let mut cursor = None;
+        loop {
+            let left = limit.saturating_sub(clock.elapsed());
+            let page = self.page(listing, cursor.take(), left).await?;
+            match pages.add(page).map_err(CallError::Reply)? {
+                Some(next) => cursor = Some(next),
+                None => return Ok(pages.into_items()),
+            }
+        }
+    }
+
+    /// Asks the server and waits for its result. A modern server that wants to be told something first
+    /// is told what it may ask, as often as calls are repeated at all.
     ///
     /// # Errors
     /// Why there is no result.
     pub(crate) async fn request(
+        &self,
+        method: &str,
+        params: Option<Object>,
+        options: CallOptions,
+    ) -> Result<Json, CallError> {
+        let Some(envelope) = self.modern.get() else {
+            return self.ask(method, params, options).await;
+        };
+        let level = *self.level.lock().unwrap_or_else(PoisonError::into_inner);
+        let params = with_envelope(params, envelope, level);
+        let mut round = params.clone();
+        for _ in 0..ROUNDS_MAX {
+            let result = (self.ask(method, Some(round), options.clone())).await?;
+            let wanted = match era::take_off(result).map_err(CallError::Reply)? {
+                Outcome::Complete(result) => return Ok(result),
+                Outcome::Input(wanted) => wanted,
+            };
+            round = params.clone();
+            if let Some(told) = told(wanted.requests)? {
+                round.insert("inputResponses", told.into());
+            }
+            if let Some(state) = wanted.state {
+                round.insert("requestState", state.into());
+            }
+        }
+        Err(CallError::Reply(format!(
+            "it asked for input {ROUNDS_MAX} times and gave no result"
+        )))
+    }
+
+    /// Asks once, and gives the result as it came.
+    pub(super) async fn ask(
         &self,
         method: &str,
         params: Option<Object>,
@@ -245,6 +296,44 @@ impl Upstream {
         self.outbox.close();
     }
 }
+
+/// What is said with a request to a modern server, beside what stands in its `_meta` already.
+fn with_envelope(params: Option<Object>, envelope: &Object, level: Option<LogLevel>) -> Object {
+    let mut params = params.unwrap_or_default();
+    let mut meta = match params.remove("_meta") {
+        Some(Json::Object(meta)) => meta,
+        _ => Object::default(),
+    };
+    for (key, value) in envelope.iter() {
+        meta.insert(key, value.clone());
+    }
+    if let Some(level) = level {
+        meta.insert(era::META_LOG_LEVEL, level.name().into());
+    }
+    params.insert("_meta", meta.into());
+    params
+}
+
+/// The answers to what a modern server asks; nothing where it asks nothing.
+fn told(requests: Vec<(String, String, Option<Object>)>) -> Result<Option<Object>, CallError> {
+    let mut told = Object::default();
+    for (key, method, params) in requests {
+        match asked::answer(&method, params.as_ref()) {
+            Ok(answer) => told.insert(key, answer),
+            Err(error) => {
+                let method = crate::clean::line(&method, 80);
+                let why = error.message();
+                return Err(CallError::Reply(format!(
+                    "it asks for `{method}` before it answers: {why}"
+                )));
+            }
+        }
+    }
+    Ok((!told.is_empty()).then_some(told))
+}
+
+/// How often one call is repeated with what its server asked for.
+const ROUNDS_MAX: usize = 16;
 
 const LAST_WORDS: Duration = Duration::from_millis(100);
 const STORY: Duration = Duration::from_millis(500);

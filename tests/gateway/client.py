@@ -1,8 +1,10 @@
 """The official Python client, driven by a script of steps: JSON on stdin, JSON on stdout.
 
-{"server": {"command", "args", "env", "cwd"},
+{"server": {"command", "args", "env", "cwd"}, "mode": "auto" (the newest era) or "legacy",
  "answers": [{"contains": "text of the question", "say": "once"}]   absent: no elicitation offered
- "steps": [{"list": "name to wait for" or null, "within_s": 30}, {"call": "tool", "args": {}}]}
+ "steps": [{"list": "name to wait for" or null, "within_s": 30}, {"call": "tool", "args": {}},
+           {"prompts": null}, {"prompt": "name", "args": {}}, {"resources": null}, {"read_first": null},
+           {"complete": "prompt", "argument": "name", "value": "text"}]}
 
 gives {"version" (Python only), "server", "instructions", "results": [one per step], "asked": [messages]}.
 """
@@ -71,11 +73,26 @@ async def main():
 
     server = StdioServerParameters(**script["server"])
     offered = elicit if "answers" in script else None
-    async with Client(server, elicitation_callback=offered, message_handler=heard) as client:
+    async with Client(server, elicitation_callback=offered, message_handler=heard,
+                      mode=script.get("mode", "auto")) as client:
         results = []
         for step in script["steps"]:
             if "call" in step:
                 results.append(await called(step["call"], step.get("args", {})))
+            elif "prompts" in step:
+                results.append([prompt.name for prompt in (await client.list_prompts()).prompts])
+            elif "prompt" in step:
+                got = await client.get_prompt(step["prompt"], step.get("args", {}))
+                results.append([message.content.text for message in got.messages])
+            elif "resources" in step:
+                results.append([str(one.uri) for one in (await client.list_resources()).resources])
+            elif "read_first" in step:
+                first = (await client.list_resources()).resources[0]
+                results.append(len((await client.read_resource(str(first.uri))).contents))
+            elif "complete" in step:
+                of = types.PromptReference(type="ref/prompt", name=step["complete"])
+                argument = {"name": step["argument"], "value": step["value"]}
+                results.append((await client.complete(of, argument)).completion.values)
             else:
                 results.append(await listed(step["list"], step.get("within_s", 30)))
         print(json.dumps({

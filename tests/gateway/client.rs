@@ -54,11 +54,31 @@ impl Client {
         answers: Option<Value>,
         steps: Value,
     ) -> Option<Value> {
-        let mut command = self.command(&format!("{test} ({self:?})"))?;
         let mut script = json!({ "server": server, "steps": steps });
         if let Some(answers) = answers {
             script["answers"] = answers;
         }
+        self.play(test, &script)
+    }
+
+    /// The same in one era of the Python client: `auto` is the newest, `legacy` shakes hands.
+    #[track_caller]
+    pub(crate) fn run_as(
+        self,
+        test: &str,
+        mode: &str,
+        server: &Value,
+        steps: Value,
+    ) -> Option<Value> {
+        self.play(
+            test,
+            &json!({ "server": server, "steps": steps, "mode": mode }),
+        )
+    }
+
+    #[track_caller]
+    fn play(self, test: &str, script: &Value) -> Option<Value> {
+        let mut command = self.command(&format!("{test} ({self:?})"))?;
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -28,6 +28,7 @@ mod demo;
 mod doctor;
 #[cfg(target_os = "linux")]
 mod dry_run;
+mod eras;
 mod help;
 #[cfg(unix)]
 mod hostile;

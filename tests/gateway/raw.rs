@@ -20,6 +20,8 @@ pub(crate) struct Raw {
     lines: Receiver<String>,
     /// Messages that answered none of our requests: notifications and requests of the other side.
     pub(crate) unasked: Vec<Value>,
+    /// The message that came last, as it was written.
+    pub(crate) last: String,
     last_id: u64,
 }
 
@@ -49,6 +51,7 @@ impl Raw {
             stdin,
             lines,
             unasked: Vec::new(),
+            last: String::new(),
             last_id: 0,
         }
     }
@@ -98,6 +101,7 @@ impl Raw {
     #[track_caller]
     pub(crate) fn next(&mut self) -> Value {
         let line = self.lines.recv_timeout(LIMIT).expect("no message in time");
+        self.last.clone_from(&line);
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("not JSON ({error}): {line}"))
     }
 
@@ -146,6 +150,7 @@ impl Raw {
     /// The next message, if one comes within this time.
     pub(crate) fn next_within(&mut self, limit: Duration) -> Option<Value> {
         let line = self.lines.recv_timeout(limit).ok()?;
+        self.last.clone_from(&line);
         Some(serde_json::from_str(&line).unwrap())
     }
 

@@ -212,9 +212,15 @@ fn the_gateway_speaks_every_revision_and_leaves_with_its_client() {
         let stage = Stage::new();
         stage.servers(&json!({}));
         let mut raw = Raw::start(stage.creance(&["serve"]));
-        // Newer clients ask this first, and fall back on exactly this code.
+        // Newer clients ask this first; one that does not say who it is may still shake hands.
         let discovered = raw.request("server/discover", &json!({}));
-        assert_eq!(discovered["error"]["code"], -32601, "{discovered}");
+        assert_eq!(discovered["error"]["code"], -32602, "{discovered}");
+        let meta = crate::eras::meta(&json!({}));
+        let discovered = raw.request("server/discover", &json!({ "_meta": meta }));
+        assert_eq!(
+            discovered["result"]["resultType"], "complete",
+            "{discovered}"
+        );
         let answer = raw.initialize(version);
         assert_eq!(answer["result"]["protocolVersion"], version, "{answer}");
         assert_eq!(

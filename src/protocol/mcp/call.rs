@@ -53,7 +53,12 @@ impl ToolCall {
 
     /// The token that the caller wants progress under: a string or a number, 0 too.
     pub(crate) fn progress_token(&self) -> Option<&Json> {
-        let token = self.params.get("_meta")?.get("progressToken")?;
-        matches!(token, Json::String(_) | Json::Number(_)).then_some(token)
+        progress_token(Some(&self.params))
     }
+}
+
+/// The token that a caller wants progress under, in the parameters of any request.
+pub(crate) fn progress_token(params: Option<&Object>) -> Option<&Json> {
+    let token = params?.get("_meta")?.get("progressToken")?;
+    matches!(token, Json::String(_) | Json::Number(_)).then_some(token)
 }

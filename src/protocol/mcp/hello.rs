@@ -49,10 +49,15 @@ impl ClientHello {
     /// Whether it can put forms before its user (`elicitation/create` in form mode). An empty
     /// object means forms, as the capability had no members at first.
     pub(crate) fn takes_forms(&self) -> bool {
-        match self.capabilities.get("elicitation") {
-            Some(Json::Object(modes)) => modes.is_empty() || modes.get("form").is_some(),
-            _ => false,
-        }
+        takes_forms(&self.capabilities)
+    }
+}
+
+/// The same, of a client's capabilities in either era.
+pub(super) fn takes_forms(capabilities: &Object) -> bool {
+    match capabilities.get("elicitation") {
+        Some(Json::Object(modes)) => modes.is_empty() || modes.get("form").is_some(),
+        _ => false,
     }
 }
 

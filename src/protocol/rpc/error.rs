@@ -26,6 +26,12 @@ impl RpcError {
         Self(object)
     }
 
+    /// The same under another code.
+    pub(crate) fn with_code(mut self, code: i64) -> Self {
+        self.0.insert("code", code.into());
+        self
+    }
+
     /// The same with `data`.
     pub(crate) fn with_data(mut self, data: Json) -> Self {
         self.0.insert("data", data);

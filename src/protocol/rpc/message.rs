@@ -103,14 +103,6 @@ impl Notification {
 }
 
 impl Response {
-    /// The answer with a result.
-    pub(crate) fn ok(id: Id, result: Json) -> Self {
-        Self {
-            id,
-            outcome: Ok(result),
-        }
-    }
-
     /// The answer with an error.
     pub(crate) fn err(id: Id, error: RpcError) -> Self {
         Self {

@@ -4,6 +4,7 @@
 mod deaf;
 mod downstream;
 mod holds;
+mod modern;
 mod piped;
 mod play;
 mod played;

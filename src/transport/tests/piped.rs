@@ -283,7 +283,10 @@ async fn a_server_that_does_not_read_holds_up_nobody() {
     server
         .say(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#)
         .await;
-    assert_eq!(events.next().await, Some(UpstreamEvent::ToolsChanged));
+    assert_eq!(
+        events.next().await,
+        Some(UpstreamEvent::Changed(crate::protocol::mcp::Listing::Tools))
+    );
     for call in calls {
         reply(&call.await.unwrap(), "no answer and no progress within 1m");
     }

@@ -8,7 +8,7 @@ use tokio::process::Command;
 
 use super::super::*;
 use crate::protocol::json::{Json, Object, read};
-use crate::protocol::mcp::Revision;
+use crate::protocol::mcp::{Era, Revision};
 
 pub(super) const CLIENT: ClientInfo = ClientInfo {
     name: "creance",
@@ -59,8 +59,8 @@ pub(super) fn play(script: &str) -> Option<Played> {
 
 pub(super) async fn started(script: &str) -> Option<Played> {
     let played = play(script)?;
-    let revision = played.upstream.initialize(CLIENT, LIMIT).await.unwrap();
-    assert_eq!(revision, Revision::V2025_06_18);
+    let hello = played.upstream.initialize(CLIENT, LIMIT).await.unwrap();
+    assert_eq!(hello.era, Era::Legacy(Revision::V2025_06_18));
     Some(played)
 }
 

@@ -137,10 +137,8 @@ impl Desk {
 
     /// Starts the gateway by a command of its own.
     #[track_caller]
-    pub(crate) fn open_as(&mut self, mut command: Command) {
-        command.env("CREANCE_LOG", self.level);
-        let stderr = File::create(self.stderr_file()).unwrap();
-        self.raw = Some(Raw::start_with(command, stderr.into()));
+    pub(crate) fn open_as(&mut self, command: Command) {
+        self.start(command);
         let elicitation = match self.answers.is_empty() {
             true => json!({}),
             false => json!({ "elicitation": {} }),
@@ -153,6 +151,13 @@ impl Desk {
         let answer = self.request("initialize", &params);
         assert!(answer["result"].is_object(), "{answer}");
         self.raw().notify("notifications/initialized", &json!({}));
+    }
+
+    /// Starts the gateway, and says nothing to it.
+    pub(crate) fn start(&mut self, mut command: Command) {
+        command.env("CREANCE_LOG", self.level);
+        let stderr = File::create(self.stderr_file()).unwrap();
+        self.raw = Some(Raw::start_with(command, stderr.into()));
     }
 
     pub(crate) fn raw(&mut self) -> &mut Raw {

@@ -4,7 +4,7 @@
 mod audit;
 mod configuration;
 mod consent;
-mod desk;
+pub(crate) mod desk;
 mod disk_full;
 mod hosts;
 mod invisible;

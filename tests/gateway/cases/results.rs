@@ -58,9 +58,9 @@ fn mcp_19_blocks_pass_unchanged_and_in_order() {
         .unwrap();
     let reply: Value = serde_json::from_str(reply).unwrap();
     assert_eq!(desk.call("demo__mixed", &json!({})), reply["reply"]);
-    // A link is read by nobody: there is no such method here, and no record of any reading.
+    // A link is no way to a server: none lists this, so nobody reads it, and no record is of a reading.
     let read = desk.request("resources/read", &json!({ "uri": "file:///etc/passwd" }));
-    assert_eq!(read["error"]["code"], -32601, "{read}");
+    assert_eq!(read["error"]["code"], -32002, "{read}");
     let read = desk
         .records()
         .iter()

@@ -1,0 +1,121 @@
+//! From a confined process to a server that answered, in whichever era it speaks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+
+use crate::config::ServerDefinition;
+use crate::request::ServerFacts;
+use crate::sandbox::Confined;
+use crate::transport::{ClientInfo, CloseHook, Known, ServerHello, Upstream, UpstreamEvents};
+
+use super::arguments;
+use super::launch::{Launched, failed, unusable};
+use super::line::Line;
+use super::prepare::{Prepared, agreed};
+use super::reach::Outlet;
+use super::server::Server;
+use super::start_error::StartError;
+
+/// A server that answered.
+pub(super) struct Link {
+    upstream: Upstream,
+    events: UpstreamEvents,
+    pub(super) hello: ServerHello,
+    confined: Arc<Mutex<Option<Confined>>>,
+    outlet: Option<Arc<Outlet>>,
+}
+
+impl Link {
+    /// The server, once its answers are read.
+    pub(super) fn into_server(
+        self,
+        definition: &ServerDefinition,
+        prepared: Prepared,
+        started: u64,
+    ) -> (Server, UpstreamEvents) {
+        let server = Server {
+            definition: definition.clone(),
+            confinement: prepared.action.confinement,
+            upstream: self.upstream,
+            hello: self.hello,
+            shelf: Default::default(),
+            facts: ServerFacts {
+                pin: agreed(&prepared.artefact),
+                ..prepared.action.server
+            },
+            bases: arguments::bases(&prepared.action.launch),
+            tools: Default::default(),
+            confined: self.confined,
+            accepted: Default::default(),
+            calls: Default::default(),
+            started,
+            outlet: self.outlet,
+            _private: prepared.private,
+        };
+        (server, self.events)
+    }
+}
+
+/// Speaks to a process that runs.
+pub(super) async fn connect(
+    line: &Line,
+    definition: &ServerDefinition,
+    launched: Launched,
+    (known, limit): (Known, Duration),
+) -> Result<Link, StartError> {
+    let holds = launched.holds();
+    let Launched {
+        mut confined,
+        outlet,
+    } = launched;
+    let (Some(stdin), Some(stdout), Some(stderr)) = (
+        confined.stdin.take(),
+        confined.stdout.take(),
+        confined.stderr.take(),
+    ) else {
+        return Err(StartError::Changed("the process has no pipes".to_owned()));
+    };
+    let confined = Arc::new(Mutex::new(Some(confined)));
+    let ends = Arc::clone(&confined);
+    let story = async move {
+        match ends.lock().await.as_mut() {
+            Some(confined) => confined.wait().await.to_string(),
+            None => String::new(),
+        }
+    };
+    let (upstream, events) = Upstream::connect(stdin, stdout, stderr, CloseHook::new(story));
+    let upstream = upstream.paused_by(holds);
+    match upstream.greet(CREANCE, known, limit).await {
+        Ok(hello) => Ok(Link {
+            upstream,
+            events,
+            hello,
+            confined,
+            outlet,
+        }),
+        Err(error) => {
+            let stderr = upstream.stderr_tail();
+            let exit = end(&confined).await;
+            failed(line, definition, exit)?;
+            let mut refused = Vec::new();
+            if let Some(outlet) = outlet {
+                outlet.close().await;
+                refused = outlet.refused_since(0);
+            }
+            Err(unusable(line, definition, (error, stderr), &refused))
+        }
+    }
+}
+
+/// How Creance names itself to servers.
+const CREANCE: ClientInfo = ClientInfo {
+    name: "creance",
+    version: env!("CARGO_PKG_VERSION"),
+};
+
+async fn end(confined: &Mutex<Option<Confined>>) -> Option<String> {
+    let mut confined = confined.lock().await.take()?;
+    Some(confined.shutdown().await.to_string())
+}
