@@ -5,6 +5,7 @@ mod append;
 mod audit_log;
 mod bundle;
 mod checkpoints;
+pub(crate) mod clients;
 mod clock;
 mod folders;
 mod follow;

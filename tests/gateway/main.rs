@@ -33,6 +33,8 @@ mod help;
 mod hostile;
 #[cfg(unix)]
 mod hostile_files;
+#[cfg(unix)]
+mod import;
 mod kill;
 #[cfg(target_os = "linux")]
 mod organisation;
