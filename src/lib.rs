@@ -151,7 +151,7 @@ pub use runner::{
     PolicyFiles, PolicyImport, PolicyNotice, Posture, Reach, Relocked, RollbackReport, Runner,
     RunningServer, ServerImport, ServerReport, ServerSpec, Session, Shadow, ToolOutlook, ToolReply,
     ToolSummary, TypedTool, Untyped, Workspace, WorkspaceOptions, read_bundle, replace_file,
-    verify_bundle,
+    verify_bundle, write_file,
 };
 #[cfg(feature = "prove")]
 pub use runner::{Proof, ProofStep, Proved, Solver};

@@ -54,3 +54,4 @@ pub use sync::Durability;
 pub(crate) use texts::{TextFile, text_of, texts_in};
 pub(crate) use write::replace_file;
 pub(crate) use write::write_atomic;
+pub(crate) use write::{named_here, write_open};

@@ -147,7 +147,11 @@ impl Workspace {
     /// The client's file: its folder resolved, its last part as it is named.
     fn client_path(&self, client: Client, file: Option<&Path>) -> Result<PathBuf, Error> {
         let path = match file {
-            Some(file) => self.ground.cwd.join(file),
+            Some(file) => {
+                let real =
+                    disk::named_here(file).map_err(|why| unusable(file, &why.to_string()))?;
+                self.ground.cwd.join(real)
+            }
             None => clients::home_file(client, self.homes()).ok_or_else(|| {
                 Error::new(
                     ErrorKind::Usage,

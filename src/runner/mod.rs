@@ -50,7 +50,7 @@ pub use posture::Posture;
 #[cfg(feature = "prove")]
 pub use prove::{Proof, ProofStep, Proved, Solver};
 pub use reach::Reach;
-pub use release::{Draft, read_bundle, replace_file, verify_bundle};
+pub use release::{Draft, read_bundle, replace_file, verify_bundle, write_file};
 pub use runner::Runner;
 pub use server::{RunningServer, ToolReply, ToolSummary};
 pub use session::Session;

@@ -54,3 +54,5 @@ mod terminal;
 mod typed;
 #[cfg(unix)]
 mod up;
+#[cfg(unix)]
+mod writes;

@@ -227,6 +227,7 @@ impl File<'_> {
             let path = ["projects", folder, "mcpServers"];
             self.servers(settings, &path, Some(folder))?;
             self.permit_lists(settings, "projects.….");
+            self.no_permit_elsewhere();
         }
         if others > 0 {
             let noun = if others == 1 { "server" } else { "servers" };
@@ -234,6 +235,20 @@ impl File<'_> {
             self.read.remarks.push(Remark::new("", what));
         }
         Ok(())
+    }
+
+    /// What was approved for one project would be permitted in every other one here.
+    fn no_permit_elsewhere(&mut self) {
+        for server in &mut self.read.servers {
+            let wide = |rule: &ToolRule| {
+                rule.effect == Effect::Permit && rule.field.starts_with("projects.")
+            };
+            if server.rules.iter().any(wide) {
+                server.rules.retain(|rule| !wide(rule));
+                let what = "is left out: what was approved for one project would hold in all";
+                server.remarks.push(Remark::new("allowedTools", what));
+            }
+        }
     }
 
     fn permit_lists(&mut self, root: &Map<String, Value>, at: &str) {
