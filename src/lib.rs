@@ -121,6 +121,7 @@ pub use audit::{
     Usage, Verifier, verify,
 };
 pub use clean::{steers, visible, visible_lines};
+pub use config::import::{Client, Moved, Remark};
 pub use decision::{Decision, Denial, DenialKind, Permit};
 pub use digest::{Digest, DigestBuilder, DigestError, PublicKey, Signature, SignatureError};
 pub use disk::{AuditLog, Check, Durability, FileLedger, Follow, Keys, Rotation};
@@ -145,10 +146,12 @@ pub use request::{
     ToolClaims, ToolFacts, Transport, Trigger, Wish,
 };
 pub use runner::{
-    BundleInfo, CommandExit, CommandSpec, Draft, Effect, Error, ErrorKind, Forecast, NoticePlace,
-    Outlook, Policies, PolicyFiles, PolicyNotice, Posture, Reach, Relocked, Runner, RunningServer,
-    ServerReport, ServerSpec, Session, Shadow, ToolOutlook, ToolReply, ToolSummary, TypedTool,
-    Untyped, Workspace, WorkspaceOptions, read_bundle, replace_file, verify_bundle,
+    BundleInfo, Changed, CommandExit, CommandSpec, Draft, Effect, Error, ErrorKind, ExportReport,
+    Forecast, ImportOptions, ImportPlan, ImportReport, Leaving, NoticePlace, Outlook, Policies,
+    PolicyFiles, PolicyImport, PolicyNotice, Posture, Reach, Relocked, RollbackReport, Runner,
+    RunningServer, ServerImport, ServerReport, ServerSpec, Session, Shadow, ToolOutlook, ToolReply,
+    ToolSummary, TypedTool, Untyped, Workspace, WorkspaceOptions, read_bundle, replace_file,
+    verify_bundle, write_file,
 };
 #[cfg(feature = "prove")]
 pub use runner::{Proof, ProofStep, Proved, Solver};

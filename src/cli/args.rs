@@ -37,7 +37,7 @@ enum Command {
     /// Lasting answers: list them, take them back, make policies of them
     #[command(subcommand)]
     Answers(answers::AnswersCommand),
-    /// List, add, remove, trust and forget servers
+    /// List, add, remove, import, export, trust and forget servers
     #[command(subcommand)]
     Server(server::ServerCommand),
     /// Policies: check, test, explain, compare, write; make bundles of them

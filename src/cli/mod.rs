@@ -9,6 +9,8 @@ mod demo;
 mod doctor;
 mod dry_run;
 mod exit;
+mod export;
+mod import;
 mod log;
 mod out;
 mod paint;

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use clap::Subcommand;
-use creance::{Error, ErrorKind, HostRule, Network, Prompt, Workspace};
+use creance::{Error, ErrorKind, HostRule, Network, Prompt, Tone, Workspace};
 
 use super::exit::{Exit, Outcome};
+use super::export::{self, ExportArgs};
+use super::import::{self, ImportArgs};
 use super::out::{self, Form};
-use super::paint::Paint;
+use super::paint::{Paint, Table, UNBROKEN};
 
 /// The configured servers.
 #[derive(Debug, Subcommand)]
@@ -46,6 +48,10 @@ pub(crate) enum ServerCommand {
         /// Its name
         name: String,
     },
+    /// Take over the servers of other clients, after showing what becomes of each
+    Import(ImportArgs),
+    /// Put the gateway into a client's configuration, in the place of its servers
+    Export(ExportArgs),
     /// What is on file about each server, and what would be decided about its start now
     #[command(after_help = "Example: creance server status")]
     Status {
@@ -67,7 +73,11 @@ pub(crate) enum ServerCommand {
 }
 
 pub(crate) async fn run(command: ServerCommand) -> Outcome {
-    let workspace = out::workspace()?;
+    // These tell of variables that are not set in their own words.
+    let workspace = match command {
+        ServerCommand::Import(_) | ServerCommand::Export(_) => Workspace::open()?,
+        _ => out::workspace()?,
+    };
     match command {
         ServerCommand::List { form } => list(&workspace, form),
         ServerCommand::Add {
@@ -89,6 +99,8 @@ pub(crate) async fn run(command: ServerCommand) -> Outcome {
             out::line(&format!("removed {name} from {file}"));
             Ok(Exit::Done)
         }
+        ServerCommand::Import(args) => import::run(&workspace, &args),
+        ServerCommand::Export(args) => export::run(&workspace, &args),
         ServerCommand::Status { form } => status(&workspace, form),
         ServerCommand::Trust { name } => trust(&workspace, &name).await,
         ServerCommand::Forget { id } => {
@@ -105,12 +117,18 @@ fn list(workspace: &Workspace, form: Form) -> Outcome {
         out::json(&servers);
         return Ok(Exit::Done);
     }
+    let mut table = Table::new(["server", "", "command"]);
     for server in &servers {
-        let off = if server.enabled { "" } else { " (disabled)" };
-        out::line(&format!("{}{off}: {}", server.id, server.command));
+        let off = if server.enabled { "" } else { "off" };
+        let cells = [&*server.id, off, &*server.command];
+        table.row(cells.map(|cell| (Tone::Plain, cell)));
     }
     if servers.is_empty() {
-        out::line("no servers are configured: `creance server add` adds one");
+        out::line("no servers are configured: `creance server add` or `import` adds some");
+    } else {
+        let paint = Paint::for_stdout();
+        let width = Paint::given_width().unwrap_or(UNBROKEN);
+        out::painted(paint.text(&table.lines(width)).trim_end());
     }
     Ok(Exit::Done)
 }
@@ -146,14 +164,16 @@ fn status(workspace: &Workspace, form: Form) -> Outcome {
         return Ok(Exit::Done);
     }
     for server in &servers {
-        out::line(&server.id);
-        out::line(&format!("  {}", server.state));
-        out::line(&format!("  command  {}", server.command));
-        out::line(&format!("  defined  {}", server.origin));
-        out::line(&format!("  network  {}", server.network));
-        out::line(&format!("  tools    {} agreed to", server.tools));
+        let off = if server.enabled { "" } else { " (off)" };
+        out::line(&format!("{}{off}", server.id));
+        // At a terminal, each goes on below its own column.
+        out::folded(&format!("  state    {}", server.state));
+        out::folded(&format!("  command  {}", server.command));
+        out::folded(&format!("  defined  {}", server.origin));
+        out::folded(&format!("  network  {}", server.network));
+        out::folded(&format!("  tools    {} agreed to", server.tools));
         if let Some(why) = &server.unpinned {
-            out::line(&format!("  not pinned: {why}"));
+            out::folded(&format!("  program  not pinned: {why}"));
         }
     }
     let answers = workspace.answers()?.len();

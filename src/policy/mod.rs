@@ -8,6 +8,7 @@ mod explain;
 mod facts;
 mod faults;
 mod format;
+mod imported;
 mod index;
 mod lint;
 mod load;
@@ -35,6 +36,7 @@ pub(crate) use bundle::is_member;
 pub use bundle::{Bundle, BundleError, BundleFiles, BundleMode, KeyError, Manifest, SigningKey};
 pub(crate) use bundle::{Keys, Terms};
 pub use explain::{Clause, ExplainedPart, ExplainedPolicy, Explanation, Truth};
+pub(crate) use imported::imported;
 pub(crate) use naming::tools_in;
 #[cfg(feature = "prove")]
 pub(crate) use prove::{Claim, Dialogue, Question, Reply};

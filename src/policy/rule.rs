@@ -95,7 +95,7 @@ fn scope(entry: &Entry) -> Result<String, NoRule> {
 }
 
 /// A Cedar string.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.escape_debug())
 }
 

@@ -78,9 +78,7 @@ impl Workspace {
         let before = if before.is_empty() { head } else { &before };
         let text = format!("{}\n\n{rule}", before.trim_end());
         self.checked(&file, &text)?;
-        let folder = std::fs::create_dir_all(self.folders.policies());
-        folder.map_err(|cause| unusable(&file, cause))?;
-        disk::write_atomic(&file, text.as_bytes()).map_err(|cause| unusable(&file, cause))?;
+        write(&file, &text)?;
         Ok(file)
     }
 
@@ -112,12 +110,19 @@ fn rule(entry: &Entry) -> Result<(String, String), Error> {
     policy::rule(entry).map_err(|why| Error::caused(ErrorKind::Policy, why.to_string(), why))
 }
 
-fn read(file: &Path) -> Result<String, Error> {
+pub(super) fn read(file: &Path) -> Result<String, Error> {
     match std::fs::read_to_string(file) {
         Ok(text) => Ok(text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
         Err(error) => Err(unusable(file, error)),
     }
+}
+
+/// Writes a file of policies, with its folder.
+pub(super) fn write(file: &Path, text: &str) -> Result<(), Error> {
+    let folder = file.parent().map_or(Ok(()), std::fs::create_dir_all);
+    folder.map_err(|cause| unusable(file, cause))?;
+    disk::write_atomic(file, text.as_bytes()).map_err(|cause| unusable(file, cause))
 }
 
 fn unusable(file: &Path, cause: io::Error) -> Error {
@@ -127,7 +132,7 @@ fn unusable(file: &Path, cause: io::Error) -> Error {
 
 impl Workspace {
     /// A file that would not load would take the whole store with it.
-    fn checked(&self, file: &Path, text: &str) -> Result<(), Error> {
+    pub(super) fn checked(&self, file: &Path, text: &str) -> Result<(), Error> {
         let source = PolicySource {
             layer: Layer::User,
             file: file.display().to_string(),

@@ -115,7 +115,7 @@ impl Workspace {
         Ok((file.display().to_string(), said))
     }
 
-    fn user_file(&self) -> PathBuf {
+    pub(super) fn user_file(&self) -> PathBuf {
         Files::new(&self.folders.config, None).user().to_path_buf()
     }
 

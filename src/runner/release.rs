@@ -48,7 +48,7 @@ impl Draft {
         let before = before.transpose().map_err(wrong)?;
         let manifest = self.manifest(before.as_ref(), digests(&files)?)?;
         let tests = self.try_out(folder, &manifest)?;
-        std::fs::write(folder.join("manifest.json"), manifest.text())?;
+        write_file(folder.join("manifest.json"), manifest.text().as_bytes())?;
         let signature = folder.join("manifest.json.minisig");
         if signature.exists() {
             std::fs::remove_file(signature)?;
@@ -187,5 +187,16 @@ pub fn replace_file(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), Error> {
     // A bare name has no folder; this one is meant.
     let whole = Path::new(".").join(path);
     disk::replace_file(&whole, bytes)
+        .map_err(|error| Error::new(ErrorKind::Io, format!("`{}`: {error}", path.display())))
+}
+
+/// Writes a file that others are meant to read. A name in the project is that of a file in the
+/// project: no link leads the write out of it.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_file(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), Error> {
+    let path = path.as_ref();
+    disk::write_open(path, bytes)
         .map_err(|error| Error::new(ErrorKind::Io, format!("`{}`: {error}", path.display())))
 }

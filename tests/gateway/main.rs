@@ -34,6 +34,8 @@ mod help;
 mod hostile;
 #[cfg(unix)]
 mod hostile_files;
+#[cfg(unix)]
+mod import;
 mod kill;
 #[cfg(target_os = "linux")]
 mod organisation;
@@ -53,3 +55,5 @@ mod terminal;
 mod typed;
 #[cfg(unix)]
 mod up;
+#[cfg(unix)]
+mod writes;

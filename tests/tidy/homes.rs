@@ -23,6 +23,7 @@ pub(crate) const HOMES: &[(&str, &[&str])] = &[
     ("windows_sys", &["sandbox/"]),
     ("rustix", &["sandbox/", "disk/", "terminal/", "transport/"]),
     ("jsonc_parser", &["config/", "disk/"]),
+    ("toml_edit", &["config/"]),
     ("jsonschema", &["protocol/"]),
     ("regex", &["clean/"]),
     ("unicode_normalization", &["clean/"]),

@@ -150,7 +150,7 @@ pub(super) fn key(args: &KeyArgs) -> Outcome {
     let password = args.password.read()?;
     let (secret, public) = SigningKey::generate(&password).map_err(failed)?;
     creance::replace_file(&secret_file, secret.as_bytes())?;
-    std::fs::write(&public_file, &public)?;
+    creance::write_file(&public_file, public.as_bytes())?;
     out::line(&format!(
         "{}: keep it off developers' machines",
         secret_file.display()
@@ -183,7 +183,7 @@ pub(super) fn sign(args: &SignArgs) -> Outcome {
     );
     files.signature = key.sign(&files.manifest, &comment).map_err(failed)?;
     let file = args.folder.join("manifest.json.minisig");
-    std::fs::write(&file, &files.signature)?;
+    creance::write_file(&file, files.signature.as_bytes())?;
     out::line(&format!("{}: signed", file.display()));
     pack(&files, args.out.as_deref())?;
     Ok(Exit::Done)
@@ -191,7 +191,7 @@ pub(super) fn sign(args: &SignArgs) -> Outcome {
 
 fn pack(files: &BundleFiles, out: Option<&Path>) -> Result<(), Error> {
     if let Some(out) = out {
-        std::fs::write(out, files.pack())?;
+        creance::write_file(out, files.pack().as_bytes())?;
         out::line(&format!("{}: packed", out.display()));
     }
     Ok(())

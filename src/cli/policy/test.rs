@@ -44,7 +44,7 @@ pub(crate) fn run(args: &TestArgs) -> Outcome {
     }
     let report = store.test(&tests, &files.layers());
     if let Some(path) = &args.junit {
-        std::fs::write(path, report.junit())?;
+        creance::write_file(path, report.junit().as_bytes())?;
     }
     if args.form.is_json() {
         out::json(&report);

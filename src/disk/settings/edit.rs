@@ -7,11 +7,11 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
-use serde_json::Value;
+use jsonc_parser::cst::{CstObject, CstRootNode};
+use serde_json::{Map, Value};
 
 use crate::clean;
-use crate::config::{ConfigProblem, SERVERS, SYNTAX, parse};
+use crate::config::{ConfigProblem, SERVERS, SYNTAX, input, parse};
 use crate::request::Source;
 
 use super::super::log_file::lock_file;
@@ -100,6 +100,19 @@ pub(crate) fn remove(file: &Path, name: &str) -> Result<(), SettingsError> {
     edit.save(&text)
 }
 
+/// The user's servers as they are written; none when the file is not there.
+///
+/// # Errors
+/// When the file is faulty or cannot be read.
+pub(crate) fn written(file: &Path) -> Result<Map<String, Value>, SettingsError> {
+    let edit = Edit::open(file)?;
+    edit.servers()?;
+    match edit.before.get(SERVERS) {
+        Some(Value::Object(servers)) => Ok(servers.clone()),
+        _ => Ok(Map::new()),
+    }
+}
+
 fn with_help(problem: &ConfigProblem) -> String {
     if problem.help.is_empty() {
         return problem.what();
@@ -123,22 +136,6 @@ fn put(root: &mut Value, name: &str, entry: &Value) {
         if let Value::Object(servers) = servers {
             servers.insert(name.to_owned(), entry.clone());
         }
-    }
-}
-
-fn input(value: &Value) -> CstInputValue {
-    match value {
-        Value::Null => CstInputValue::Null,
-        Value::Bool(flag) => CstInputValue::Bool(*flag),
-        Value::Number(number) => CstInputValue::Number(number.to_string()),
-        Value::String(text) => CstInputValue::String(text.clone()),
-        Value::Array(items) => CstInputValue::Array(items.iter().map(input).collect()),
-        Value::Object(members) => CstInputValue::Object(
-            members
-                .iter()
-                .map(|(name, value)| (name.clone(), input(value)))
-                .collect(),
-        ),
     }
 }
 

@@ -9,5 +9,5 @@ mod read;
 #[cfg(unix)]
 mod tests;
 
-pub(crate) use edit::{add, remove};
+pub(crate) use edit::{add, remove, written};
 pub(crate) use read::{Configuration, Files, read_all};

@@ -1,0 +1,4 @@
+//! Eight clients, and strangers.
+
+mod clients;
+mod strangers;
