@@ -9,6 +9,7 @@ mod pipeline;
 mod recall;
 mod review;
 mod serve;
+mod starting;
 mod status;
 mod watch;
 

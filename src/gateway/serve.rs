@@ -21,6 +21,7 @@ use crate::transport::{Cancel, Inbox, Incoming};
 use super::catalogue::Catalogue;
 use super::client::Client;
 use super::member::Member;
+use super::starting::Starting;
 use super::{pipeline, status};
 
 /// What of the configuration concerns the gateway.
@@ -60,6 +61,7 @@ pub(crate) struct Gateway {
     tasks: Mutex<JoinSet<()>>,
     begun: AtomicBool,
     closing: AtomicBool,
+    starting: Starting,
     /// The client does not know the newest catalogue.
     news: Arc<Notify>,
     /// Whether the policy files as they are now are in force.
@@ -87,6 +89,7 @@ impl Gateway {
             tasks: Mutex::default(),
             begun: AtomicBool::new(false),
             closing: AtomicBool::new(false),
+            starting: Starting::default(),
             news: Arc::default(),
             policy_files: RwLock::default(),
         })
@@ -229,12 +232,17 @@ impl Gateway {
             return;
         }
         self.spawn(tell(Weak::clone(&self.me), Arc::clone(&self.news)));
+        let _begun = self.starting.one();
         for member in &self.members {
             let Some(gateway) = self.me.upgrade() else {
                 return;
             };
             let member = Arc::clone(member);
-            self.spawn(async move { gateway.bring_up(&member).await });
+            let begun = self.starting.one();
+            self.spawn(async move {
+                gateway.bring_up(&member).await;
+                drop(begun);
+            });
         }
     }
 
@@ -249,6 +257,12 @@ impl Gateway {
             *catalogue = Arc::new(catalogue.gather(&self.members, self.settings.names));
         }
         self.news.notify_one();
+    }
+
+    /// True once the servers are up that were begun with the conversation, or have failed.
+    #[cfg(feature = "http")]
+    pub(crate) fn up(&self) -> tokio::sync::watch::Receiver<bool> {
+        self.starting.up()
     }
 
     /// The policy files changed. Where they are in force, servers that may not run any more are ended.

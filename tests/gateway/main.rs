@@ -33,6 +33,8 @@ mod help;
 mod hostile;
 #[cfg(unix)]
 mod hostile_files;
+#[cfg(all(unix, feature = "http"))]
+mod http;
 mod kill;
 #[cfg(target_os = "linux")]
 mod organisation;
