@@ -93,6 +93,8 @@ mod decision;
 mod digest;
 mod disk;
 mod enforce;
+#[cfg(feature = "http")]
+mod front;
 mod gateway;
 mod grant;
 mod http;
@@ -153,6 +155,8 @@ pub use runner::{
     ToolSummary, TypedTool, Untyped, Workspace, WorkspaceOptions, read_bundle, replace_file,
     verify_bundle, write_file,
 };
+#[cfg(feature = "http")]
+pub use runner::{HttpOptions, HttpServer};
 #[cfg(feature = "prove")]
 pub use runner::{Proof, ProofStep, Proved, Solver};
 pub use sandbox::{

@@ -21,6 +21,8 @@ mod log_secrets;
 mod os;
 mod policies;
 mod policy_look;
+#[cfg(feature = "http")]
+mod private_file;
 pub(crate) mod program;
 mod project;
 mod read;
@@ -46,6 +48,8 @@ pub use ledger::FileLedger;
 pub use log_secrets::Keys;
 pub(crate) use policies::{PolicyFolder, read_policies};
 pub(crate) use policy_look::look_at_policies;
+#[cfg(feature = "http")]
+pub(crate) use private_file::{read_private, write_private};
 pub(crate) use project::{project_root, unread};
 pub(crate) use resolve::{path_text, resolve};
 pub use rotate::Rotation;

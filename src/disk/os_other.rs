@@ -114,3 +114,9 @@ pub(super) fn path_from(bytes: Vec<u8>) -> Option<PathBuf> {
 pub(super) fn user() -> String {
     std::env::var("USERNAME").unwrap_or_default()
 }
+
+/// Nobody is kept out by modes here.
+#[cfg(feature = "http")]
+pub(super) fn others_may(_meta: &Metadata) -> bool {
+    false
+}

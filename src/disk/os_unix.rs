@@ -77,6 +77,12 @@ pub(super) fn others_write(meta: &Metadata) -> bool {
     meta.mode() & 0o022 != 0
 }
 
+/// Whether group or others may do anything with the file.
+#[cfg(feature = "http")]
+pub(super) fn others_may(meta: &Metadata) -> bool {
+    meta.mode() & 0o077 != 0
+}
+
 /// Whether anybody may write.
 pub(super) fn anybody_writes(meta: &Metadata) -> bool {
     meta.mode() & 0o002 != 0

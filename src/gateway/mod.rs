@@ -17,6 +17,7 @@ mod review;
 mod rounds;
 mod serve;
 mod shelves;
+mod starting;
 mod status;
 mod subscribe;
 mod turn;

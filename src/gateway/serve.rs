@@ -19,6 +19,7 @@ use super::client::Client;
 use super::logs::Logs;
 use super::member::Member;
 use super::news::{News, tell};
+use super::starting::Starting;
 use super::status;
 use super::subscribe::Subscriptions;
 
@@ -65,6 +66,7 @@ pub(crate) struct Gateway {
     logs: Logs,
     /// What the client subscribed to.
     subscriptions: Subscriptions,
+    starting: Starting,
     /// Whether the policy files as they are now are in force.
     policy_files: RwLock<PolicyFiles>,
 }
@@ -90,6 +92,7 @@ impl Gateway {
             tasks: Mutex::default(),
             begun: AtomicBool::new(false),
             closing: AtomicBool::new(false),
+            starting: Starting::default(),
             news: Arc::default(),
             logs: Logs::default(),
             subscriptions: Subscriptions::default(),
@@ -173,12 +176,17 @@ impl Gateway {
             return;
         }
         self.spawn(tell(Weak::clone(&self.me), Arc::clone(&self.news)));
+        let _begun = self.starting.one();
         for member in &self.members {
             let Some(gateway) = self.me.upgrade() else {
                 return;
             };
             let member = Arc::clone(member);
-            self.spawn(async move { gateway.bring_up(&member).await });
+            let begun = self.starting.one();
+            self.spawn(async move {
+                gateway.bring_up(&member).await;
+                drop(begun);
+            });
         }
     }
 
@@ -198,6 +206,12 @@ impl Gateway {
     /// Another list than that of tools may be another now.
     pub(super) fn list_changed(&self, listing: Listing) {
         self.news.add(listing);
+    }
+
+    /// True once the servers are up that were begun with the conversation, or have failed.
+    #[cfg(feature = "http")]
+    pub(crate) fn up(&self) -> tokio::sync::watch::Receiver<bool> {
+        self.starting.up()
     }
 
     /// The policy files changed. Where they are in force, servers that may not run any more are ended.

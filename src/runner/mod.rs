@@ -26,6 +26,8 @@ mod release;
 )]
 mod runner;
 mod serve;
+#[cfg(feature = "http")]
+mod serve_http;
 mod server;
 mod session;
 mod spec;
@@ -52,6 +54,8 @@ pub use prove::{Proof, ProofStep, Proved, Solver};
 pub use reach::Reach;
 pub use release::{Draft, read_bundle, replace_file, verify_bundle, write_file};
 pub use runner::Runner;
+#[cfg(feature = "http")]
+pub use serve_http::{HttpOptions, HttpServer};
 pub use server::{RunningServer, ToolReply, ToolSummary};
 pub use session::Session;
 pub use spec::{CommandExit, CommandSpec, ServerSpec};

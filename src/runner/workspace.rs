@@ -203,15 +203,25 @@ impl Workspace {
         approver: Arc<dyn Approver>,
         trigger: Trigger,
     ) -> Result<Line, Error> {
+        self.line_under(&self.policies, approver, trigger)
+    }
+
+    /// The same under other policies than those that were found at first.
+    pub(super) fn line_under(
+        &self,
+        policies: &Policies,
+        approver: Arc<dyn Approver>,
+        trigger: Trigger,
+    ) -> Result<Line, Error> {
         let audit = self.open_audit_log()?;
         let ledger = self.ledger()?;
         let line = self.line_of(
-            self.policies.store.clone(),
+            policies.store.clone(),
             Arc::new(audit),
             (approver, ledger),
             trigger,
         )?;
-        line.point.shadow().replace(self.policies.shadow.clone());
+        line.point.shadow().replace(policies.shadow.clone());
         Ok(line)
     }
 

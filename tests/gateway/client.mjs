@@ -10,6 +10,7 @@ const require = createRequire(join(process.argv[2], "package.json"));
 const load = (name) => import(pathToFileURL(require.resolve(`@modelcontextprotocol/sdk/${name}`)));
 const { Client } = await load("client/index.js");
 const { StdioClientTransport } = await load("client/stdio.js");
+const { StreamableHTTPClientTransport } = await load("client/streamableHttp.js");
 const { ElicitRequestSchema, ToolListChangedNotificationSchema } = await load("types.js");
 
 const script = JSON.parse(readFileSync(0, "utf8"));
@@ -74,7 +75,13 @@ async function called(tool, args) {
   }
 }
 
-await client.connect(new StdioClientTransport({ ...script.server, stderr: "inherit" }));
+const { url, token } = script.server;
+const transport = url === undefined
+  ? new StdioClientTransport({ ...script.server, stderr: "inherit" })
+  : new StreamableHTTPClientTransport(new URL(url), {
+      requestInit: { headers: { Authorization: `Bearer ${token}` } },
+    });
+await client.connect(transport);
 const results = [];
 for (const step of script.steps) {
   if ("call" in step) results.push(await called(step.call, step.args ?? {}));

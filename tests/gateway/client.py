@@ -31,6 +31,17 @@ def choose(schema, say):
     return {}
 
 
+def reached(server):
+    """The way to a server: over pipes, or over HTTP (`{"url", "token"}`)."""
+    if "url" not in server:
+        return StdioServerParameters(**server)
+    from mcp.client.streamable_http import streamable_http_client
+    from mcp.shared._httpx_utils import create_mcp_http_client
+
+    fields = {"Authorization": f"Bearer {server['token']}"}
+    return streamable_http_client(server["url"], http_client=create_mcp_http_client(headers=fields))
+
+
 async def main():
     script = json.load(sys.stdin)
     asked, changed = [], anyio.Event()
@@ -71,7 +82,7 @@ async def main():
         text = "\n".join(part.text for part in result.content if part.type == "text")
         return {"is_error": bool(result.is_error), "text": text, "structured": result.structured_content}
 
-    server = StdioServerParameters(**script["server"])
+    server = reached(script["server"])
     offered = elicit if "answers" in script else None
     async with Client(server, elicitation_callback=offered, message_handler=heard,
                       mode=script.get("mode", "auto")) as client:

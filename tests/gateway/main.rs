@@ -36,6 +36,8 @@ mod hostile;
 mod hostile_files;
 #[cfg(unix)]
 mod import;
+#[cfg(all(unix, feature = "http"))]
+mod http;
 mod kill;
 #[cfg(target_os = "linux")]
 mod organisation;

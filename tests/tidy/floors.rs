@@ -20,7 +20,7 @@ pub(crate) const FLOORS: &[(&str, &[&str], &[&str])] = &[
     ("wire", &["transport"], &["words"]),
     (
         "mechanism",
-        &["sandbox", "disk", "terminal", "http"],
+        &["sandbox", "disk", "terminal", "http", "front"],
         &["words"],
     ),
     (

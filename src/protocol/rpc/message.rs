@@ -131,7 +131,7 @@ impl From<Response> for Message {
 }
 
 /// The answer to a message whose id nobody knows: its `id` is `null`.
-pub(super) fn anonymous_error_line(error: RpcError) -> String {
+pub(crate) fn anonymous_error_line(error: RpcError) -> String {
     let mut line = String::from("{\"jsonrpc\":\"2.0\"");
     member("id", &Json::Null, &mut line);
     member("error", &error.into_json(), &mut line);

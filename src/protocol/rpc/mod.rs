@@ -7,10 +7,11 @@ mod message;
 mod misfit;
 mod salvage;
 
-pub(crate) use error::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError};
+pub(crate) use error::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, RpcError};
 pub(crate) use id::Id;
-pub(crate) use message::{Message, Notification, Request, Response};
+pub(crate) use message::{Message, Notification, Request, Response, anonymous_error_line};
 pub(crate) use misfit::{Fault, Misfit};
+pub(crate) use salvage::salvage;
 
 #[cfg(test)]
 mod tests;
