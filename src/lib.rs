@@ -96,6 +96,7 @@ mod enforce;
 mod gateway;
 mod grant;
 mod http;
+mod lookup;
 mod policy;
 mod protocol;
 mod request;
@@ -138,11 +139,11 @@ pub use policy::{
 #[cfg(feature = "prove")]
 pub use policy::{Counterexample, Invariants};
 pub use request::{
-    Act, Action, Agent, Answer, Approver, ArgPath, Asked, Because, CallTool, Channel, Confinee,
-    ConnectHost, DenyAll, Detail, Entry, EnvFacts, GetPrompt, Holding, HostRule, HostRuleError,
+    Act, Action, Agent, Answer, Approver, ArgPath, Asked, AuthKind, Because, CallTool, Channel, Confinee,
+    ConnectHost, ConnectServer, DenyAll, Detail, Entry, EnvFacts, GetPrompt, Holding, HostRule, HostRuleError,
     Key, Layer, Ledger, LedgerError, MemoryLedger, NetworkWish, PathFacts, Pin, PinKind, PinRecord,
     Places, Principal, ProgramFacts, Project, Query, Question, ReadResource, Reply, ReviewTools,
-    Risk, Role, Run, RunCommand, RunnerKind, ServerFacts, ServerId, Source, StartServer,
+    Risk, Role, Run, RunCommand, RunnerKind, Scheme, ServerFacts, ServerId, Source, StartServer,
     ToolClaims, ToolFacts, Transport, Trigger, Wish,
 };
 pub use runner::{

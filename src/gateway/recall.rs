@@ -17,7 +17,7 @@ impl Gateway {
         for member in self.members() {
             if let Some(server) = member.server()
                 && let Some(why) =
-                    launch::denied_now(self.line(), &self.client().agent(), &member.definition)
+                    launch::denied_now(self.line(), &self.client().agent(), &server)
             {
                 self.end_denied(member, server, why).await;
             }
