@@ -73,7 +73,7 @@ pub(super) fn is_remote(members: &[Member<'_>]) -> bool {
     let local = members.iter().any(|m| m.key == "command");
     members
         .iter()
-        .any(|m| typed(m) || (!local && matches!(m.key, "url" | "headers")))
+        .any(|m| typed(m) || m.key == "url" || (!local && m.key == "headers"))
 }
 
 /// Reads what is special about it.
@@ -96,8 +96,7 @@ pub(super) fn read<'a>(
         return Err(reader.problem_at(member.at, &member.field.path, "has no `url`"));
     };
     let url = values.text(field)?;
-    let address =
-        address(&url, id.source).map_err(|reason| reader.problem(field, reason))?;
+    let address = address(&url, id.source).map_err(|reason| reader.problem(field, reason))?;
     let headers = find("headers").map_or(Ok(BTreeMap::new()), |f| headers(reader, values, f))?;
     Ok(Remote {
         protocol,
@@ -162,7 +161,12 @@ fn headers<'a>(
             return Err(refuse("is a header that HTTP or MCP fills itself"));
         }
         let value = values.text(&member.field)?;
-        if value.value.len() > VALUE_MAX || !value.value.bytes().all(|b| matches!(b, b'\t' | b' '..=b'~')) {
+        if value.value.len() > VALUE_MAX
+            || !value
+                .value
+                .bytes()
+                .all(|b| matches!(b, b'\t' | b' '..=b'~'))
+        {
             let reason = "has a value that is too long or holds a line break or another character beyond plain ASCII";
             return Err(refuse(reason));
         }
@@ -205,6 +209,7 @@ fn is_free(name: &str) -> bool {
 
 impl Remote {
     /// The fields of each request.
+    #[cfg(feature = "http")]
     pub(crate) fn fields(&self) -> Vec<(String, String)> {
         let fields = self.headers.iter();
         fields
@@ -215,7 +220,8 @@ impl Remote {
     /// Whether its headers carry something that authorises.
     pub(crate) fn carries_credentials(&self) -> bool {
         self.headers.iter().any(|(name, text)| {
-            looks_secret(&name.replace('-', "_")) || text.takes.iter().any(|name| looks_secret(name))
+            looks_secret(&name.replace('-', "_"))
+                || text.takes.iter().any(|name| looks_secret(name))
         })
     }
 
@@ -260,7 +266,8 @@ impl Remote {
 
     /// What deserves attention before somebody agrees to it.
     pub(crate) fn warnings(&self, source: Source) -> Vec<String> {
-        let mut found = vec!["data leaves this machine: what is sent to its tools goes to it".to_owned()];
+        let mut found =
+            vec!["data leaves this machine: what is sent to its tools goes to it".to_owned()];
         let taken: BTreeSet<&String> = self.texts().flat_map(|text| &text.takes).collect();
         for name in taken {
             let name = clean::line(name, 100);

@@ -23,8 +23,8 @@ use super::link::{Link, connect};
 use super::prepare::{Prepared, agreed, prepare};
 use super::present;
 use super::private::Private;
-use super::remote;
 use super::reach::{self, Outlet, RefusedHost, Tenant};
+use super::remote;
 use super::server::Server;
 use super::start_error::StartError;
 use super::tools;
@@ -114,11 +114,7 @@ pub(crate) async fn open(
 
 /// Why the start of a server would be denied now, whatever anybody answers. `None` where it would be
 /// allowed or asked about, or cannot be judged: its program may have been moved since it started.
-pub(crate) fn denied_now(
-    line: &Line,
-    agent: &Agent,
-    server: &Server,
-) -> Option<String> {
+pub(crate) fn denied_now(line: &Line, agent: &Agent, server: &Server) -> Option<String> {
     if server.definition.remote.is_some() {
         return server.connection_denied(line, agent);
     }

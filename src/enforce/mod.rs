@@ -28,7 +28,6 @@ mod tool;
 pub(crate) mod tools;
 
 pub(crate) use eras::Eras;
-pub(crate) use connected::Challenge;
 pub(crate) use line::{Ground, Line};
 pub(crate) use reach::Outlets;
 pub(crate) use server::Server;

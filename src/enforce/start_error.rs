@@ -64,8 +64,14 @@ impl fmt::Display for StartError {
             Self::Program(error) => error.fmt(f),
             Self::Path(text) | Self::Changed(text) | Self::Remote(text) => f.write_str(text),
             Self::SignIn {
-                origin, challenge, ..
-            } => write!(f, "{origin} needs a sign-in (status {})", challenge.status),
+                server,
+                origin,
+                challenge,
+            } => write!(
+                f,
+                "{server} at {origin} needs a sign-in (status {})",
+                challenge.status
+            ),
             Self::Plan(error) => error.fmt(f),
             Self::Spawn(error) => error.fmt(f),
             Self::Proxy(error) => write!(f, "the proxy of the sandbox cannot be started: {error}"),

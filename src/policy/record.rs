@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use crate::digest::Digest;
 use crate::grant::{Confinement, Guarantee};
 use crate::request::{
-    Act, CallTool, Confinee, ConnectHost, ConnectServer, GetPrompt, Query, ReadResource, ReviewTools, RunCommand,
-    StartServer, ToolFacts, Wish,
+    Act, CallTool, Confinee, ConnectHost, ConnectServer, GetPrompt, Query, ReadResource,
+    ReviewTools, RunCommand, StartServer, ToolFacts, Wish,
 };
 
 use super::facts::{action_name, named_resource, principal_name};

@@ -2,7 +2,6 @@
 //! judged again: where a policy looks at it, the answer is that nobody can tell.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -11,8 +10,8 @@ use serde_json::Value;
 use crate::audit::{EventKind, OutcomeKind, Record};
 use crate::grant::{Confinement, Environment, Grant, Guarantee, Launch, Level};
 use crate::request::{
-    Act, Agent, CallTool, ConnectServer, GetPrompt, Principal, Query, ReadResource, ReviewTools, Role, Run,
-    RunCommand, ServerFacts, StartServer, ToolFacts, Wish,
+    Act, Agent, CallTool, ConnectServer, GetPrompt, Principal, Query, ReadResource, ReviewTools,
+    Role, Run, RunCommand, ServerFacts, StartServer, ToolFacts, Wish,
 };
 
 use super::explain::Explanation;
@@ -286,14 +285,13 @@ fn start(facts: &Members<'_>) -> Result<StartServer, String> {
     })
 }
 
-/// Each address that was judged is a request of its own.
 fn remote(facts: &Members<'_>) -> Result<ConnectServer, String> {
     Ok(ConnectServer {
         server: facts.get("server")?,
         host: facts.get("host")?,
         scheme: facts.get("scheme")?,
         port: facts.get("port")?,
-        addresses: facts.get::<Option<IpAddr>>("ip")?.into_iter().collect(),
+        addresses: Vec::from_iter(facts.get::<Option<_>>("ip")?),
         auth: facts.get("shows")?,
         first_time: facts.get("first_time")?,
         definition: facts.get("definition")?,

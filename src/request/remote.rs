@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::address::{AddressClass, HostName, Target, judge};
+use crate::address::{HostName, Target, judge};
 use crate::digest::Digest;
 
 use super::act::{Act, Action, Holding, Key, Query, Run};
@@ -91,12 +91,6 @@ impl ConnectServer {
     #[must_use]
     pub fn class(address: Option<IpAddr>) -> &'static str {
         address.map_or("unresolved", |address| judge(address).class.name())
-    }
-
-    /// Whether it leads to this machine.
-    pub(crate) fn is_here(&self) -> bool {
-        let here = |address: &IpAddr| judge(*address).class == AddressClass::Loopback;
-        !self.addresses.is_empty() && self.addresses.iter().all(here)
     }
 }
 

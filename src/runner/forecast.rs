@@ -216,7 +216,8 @@ impl Workspace {
         };
         let definition = self.definition(server)?;
         if definition.remote.is_some() {
-            let why = "a remote server runs on another machine: what it reaches is not decided here";
+            let why =
+                "a remote server runs on another machine: what it reaches is not decided here";
             return Err(Error::new(ErrorKind::Usage, why));
         }
         let start = prepare::prepare(line, definition)?.action;

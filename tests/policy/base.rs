@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use creance::{
     Act, Agent, Answer, ArgPath, AuthKind, CallTool, Confinee, Confinement, ConnectHost,
-    ConnectServer, Digest, EnvFacts,
-    Environment, GetPrompt, Grant, Guarantee, Launch, Layer, Level, Network, PathFacts, Pin,
-    Places, PolicyOutcome, PolicySet, PolicySource, Principal, ProgramFacts, Project, Query,
-    ReadResource, ReviewTools, Run, RunCommand, RunnerKind, Scheme, ServerFacts, ServerId, Source,
-    StartServer, ToolClaims, ToolFacts, Transport, Trigger, Wish,
+    ConnectServer, Digest, EnvFacts, Environment, GetPrompt, Grant, Guarantee, Launch, Layer,
+    Level, Network, PathFacts, Pin, Places, PolicyOutcome, PolicySet, PolicySource, Principal,
+    ProgramFacts, Project, Query, ReadResource, ReviewTools, Run, RunCommand, RunnerKind, Scheme,
+    ServerFacts, ServerId, Source, StartServer, ToolClaims, ToolFacts, Transport, Trigger, Wish,
 };
 use serde_json::json;
 

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use creance::{
-    AuthKind, Confinement, EnvFacts, Guarantee, Network, NetworkWish, Pin, PolicyOutcome, Risk, RunnerKind,
-    Scheme, ServerId, Source, Transport, Trigger, Wish,
+    AuthKind, Confinement, EnvFacts, Guarantee, Network, NetworkWish, Pin, PolicyOutcome, Risk,
+    RunnerKind, Scheme, ServerId, Source, Transport, Trigger, Wish,
 };
 
 use crate::base::{
-    Asking, Owned, arg_path, call, connect, env, exec, lost_path, path, prompt, remote, resource, start,
-    tools, user, weakened, wish,
+    Asking, Owned, arg_path, call, connect, env, exec, lost_path, path, prompt, remote, resource,
+    start, tools, user, weakened, wish,
 };
 
 /// A fact of the schema, a condition on it, and two requests that differ in that fact.

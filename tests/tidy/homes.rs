@@ -58,6 +58,7 @@ pub(crate) const HOMES: &[(&str, &[&str])] = &[
             "policy/",
             "decision/",
             "sandbox/",
+            "http/",
             "transport/",
             "disk/",
             "terminal/",

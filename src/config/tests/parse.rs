@@ -303,7 +303,10 @@ fn mcp_09_variables() {
     let c = parsed.servers[2].as_ref().unwrap();
     let remote = c.remote.as_ref().unwrap();
     assert_eq!(expect["c"]["url"], remote.address.as_str());
-    assert_eq!(remote.headers["authorization"].value, "Bearer s3cr3t-${HOME}");
+    assert_eq!(
+        remote.headers["authorization"].value,
+        "Bearer s3cr3t-${HOME}"
+    );
     let printed = format!("{parsed:?}{}{b}{}", a.shown(), c.shown());
     assert!(
         !printed.contains("s3cr3t") && !printed.contains("/opt/t"),

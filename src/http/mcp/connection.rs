@@ -172,7 +172,9 @@ impl Drive {
     }
 
     async fn line(&mut self, line: Vec<u8>) {
-        let message = read(&line).ok().map(|parsed| Message::from_json(parsed.json));
+        let message = read(&line)
+            .ok()
+            .map(|parsed| Message::from_json(parsed.json));
         // What Creance writes are messages.
         let (Some(Ok(message)), Ok(body)) = (message, String::from_utf8(line)) else {
             return;
@@ -201,7 +203,10 @@ impl Drive {
     /// Notes keep their order among each other and towards later requests.
     async fn note(&mut self, (note, headed): (&Notification, Headed), body: String) {
         if note.method == "notifications/cancelled" {
-            let id = note.params.as_ref().and_then(|params| params.get("requestId"));
+            let id = note
+                .params
+                .as_ref()
+                .and_then(|params| params.get("requestId"));
             let id = id.and_then(Id::from_json).map(|id| id.to_string());
             let task = id.and_then(|id| self.open.remove(&id));
             if let Some((task, modern)) = task {

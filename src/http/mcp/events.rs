@@ -163,8 +163,14 @@ mod tests {
     #[test]
     fn events_are_read_however_they_are_cut() {
         check("data: a\n\n", &[("", "a")]);
-        check("data: a\r\n\r\ndata:b\r\rdata:c\n\n", &[("", "a"), ("", "b"), ("", "c")]);
-        check("event: endpoint\ndata: /m?s=1\n\n", &[("endpoint", "/m?s=1")]);
+        check(
+            "data: a\r\n\r\ndata:b\r\rdata:c\n\n",
+            &[("", "a"), ("", "b"), ("", "c")],
+        );
+        check(
+            "event: endpoint\ndata: /m?s=1\n\n",
+            &[("endpoint", "/m?s=1")],
+        );
         check("data: {\ndata: }\n\n", &[("", "{\n}")]);
         check(": ping\n\nid: 1\n\ndata\n\n", &[("", "")]);
         check("event: x\n\ndata: y\n\n", &[("", "y")]);
@@ -174,7 +180,9 @@ mod tests {
     #[test]
     fn the_last_id_is_that_of_a_whole_event() {
         let mut events = Events::new(64);
-        events.push(b"id: 1\nretry: 50\ndata: a\n\nid: 2\ndata: b\n").unwrap();
+        events
+            .push(b"id: 1\nretry: 50\ndata: a\n\nid: 2\ndata: b\n")
+            .unwrap();
         assert_eq!(events.last_id.as_deref(), Some("1"));
         assert_eq!(events.retry, Some(Duration::from_millis(50)));
         events.again();
@@ -192,7 +200,10 @@ mod tests {
         // Comments are thrown away as they come, of whatever length.
         let mut events = Events::new(64);
         for _ in 0..1_000 {
-            assert_eq!(events.push(b": keep-alive, keep-alive, keep-alive"), Ok(vec![]));
+            assert_eq!(
+                events.push(b": keep-alive, keep-alive, keep-alive"),
+                Ok(vec![])
+            );
         }
         assert!(events.line.len() < 64);
     }

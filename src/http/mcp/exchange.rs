@@ -177,7 +177,10 @@ impl Exchange<'_> {
                 Stream::Ended(broken) => broken,
             };
             // Since 2026-07-28 a broken stream is a lost request.
-            let id = events.last_id.clone().filter(|_| self.headed.modern.is_none());
+            let id = events
+                .last_id
+                .clone()
+                .filter(|_| self.headed.modern.is_none());
             let Some(id) = id else {
                 let why = "the stream ended before the answer";
                 return Err(broken.unwrap_or_else(|| Fault::Said(why.to_owned())));
@@ -204,7 +207,9 @@ impl Exchange<'_> {
                 Err(error) => return Ok(Stream::Ended(Some(error.into()))),
             };
             let found = events.push(&bytes).map_err(|TooLarge| {
-                Fault::Http(HttpError::TooLarge(u64::try_from(MESSAGE_MAX).unwrap_or(u64::MAX)))
+                Fault::Http(HttpError::TooLarge(
+                    u64::try_from(MESSAGE_MAX).unwrap_or(u64::MAX),
+                ))
             })?;
             let messages = found.into_iter().filter(streams::is_message);
             for event in messages {

@@ -50,7 +50,10 @@ impl Headed {
             ("mcp-protocol-version".to_owned(), carried(version)),
             ("mcp-method".to_owned(), carried(&self.method)),
         ];
-        let name = self.name.iter().map(|name| ("mcp-name".to_owned(), carried(name)));
+        let name = self
+            .name
+            .iter()
+            .map(|name| ("mcp-name".to_owned(), carried(name)));
         fields.extend(name);
         fields
     }
@@ -78,7 +81,11 @@ fn base64(bytes: &[u8]) -> String {
             let six = bits >> (18 - 6 * place) & 63;
             let letter = usize::try_from(six).ok().and_then(|six| LETTERS.get(six));
             let beyond = place > three.len();
-            text.push(if beyond { '=' } else { letter.map_or('=', |b| char::from(*b)) });
+            text.push(if beyond {
+                '='
+            } else {
+                letter.map_or('=', |b| char::from(*b))
+            });
         }
     }
     text

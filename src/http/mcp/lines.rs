@@ -9,7 +9,13 @@ const TRANSPORT: i64 = 1;
 /// A message as one line. In JSON a line break can only stand between tokens, where a blank means the
 /// same.
 pub(super) fn line(message: &[u8]) -> Vec<u8> {
-    let blank = |byte: &u8| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte };
+    let blank = |byte: &u8| {
+        if matches!(byte, b'\n' | b'\r') {
+            b' '
+        } else {
+            *byte
+        }
+    };
     let mut line: Vec<u8> = message.trim_ascii().iter().map(blank).collect();
     line.push(b'\n');
     line
@@ -18,7 +24,9 @@ pub(super) fn line(message: &[u8]) -> Vec<u8> {
 /// The line that tells a request of a fault.
 pub(super) fn fault(id: &Id, why: &str) -> Vec<u8> {
     let error = RpcError::new(TRANSPORT, why);
-    Message::from(Response::err(id.clone(), error)).to_line().into_bytes()
+    Message::from(Response::err(id.clone(), error))
+        .to_line()
+        .into_bytes()
 }
 
 /// What of a message matters to the transport.
@@ -75,13 +83,23 @@ mod tests {
         let id = Id::from(7);
         for (message, want) in [
             (r#"{"jsonrpc":"2.0","id":7,"result":{}}"#, true),
-            (r#"{"jsonrpc":"2.0","id":"7","error":{"code":1,"message":""}}"#, true),
-            (r#"[{"jsonrpc":"2.0","method":"n"},{"jsonrpc":"2.0","id":7,"result":{}}]"#, true),
+            (
+                r#"{"jsonrpc":"2.0","id":"7","error":{"code":1,"message":""}}"#,
+                true,
+            ),
+            (
+                r#"[{"jsonrpc":"2.0","method":"n"},{"jsonrpc":"2.0","id":7,"result":{}}]"#,
+                true,
+            ),
             (r#"{"jsonrpc":"2.0","id":8,"result":{}}"#, false),
             (r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#, false),
             ("", false),
         ] {
-            assert_eq!(Told::of(message.as_bytes(), Some(&id)).answers, want, "{message}");
+            assert_eq!(
+                Told::of(message.as_bytes(), Some(&id)).answers,
+                want,
+                "{message}"
+            );
         }
     }
 

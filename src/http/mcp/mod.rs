@@ -10,4 +10,6 @@ mod lines;
 mod shared;
 mod streams;
 
+#[cfg(test)]
+pub(crate) use connection::Open;
 pub(crate) use connection::{Connection, Endpoint, Kind, Signs, open};

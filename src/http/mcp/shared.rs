@@ -82,7 +82,12 @@ impl Shared {
     pub(super) async fn send(&self, ask: Ask) -> Result<Answer, Fault> {
         for attempt in 1.. {
             let mut ask = ask.clone();
-            let more = self.endpoint.authorise.fields().await.map_err(Fault::Said)?;
+            let more = self
+                .endpoint
+                .authorise
+                .fields()
+                .await
+                .map_err(Fault::Said)?;
             ask.fields.extend(more);
             let answer = self.endpoint.client.send(ask).await?;
             let status = answer.status();
@@ -115,7 +120,10 @@ impl Shared {
         if headed.modern.is_none() && headed.method != "initialize" {
             let state = self.lock();
             let session = state.session.iter().map(|id| field("mcp-session-id", id));
-            let version = state.version.iter().map(|v| field("mcp-protocol-version", v));
+            let version = state
+                .version
+                .iter()
+                .map(|v| field("mcp-protocol-version", v));
             ask.fields.extend(session.chain(version));
         }
         let accept = match verb {
@@ -146,9 +154,9 @@ impl Shared {
 
     /// Keeps the session that the answer to `initialize` opens.
     pub(super) fn open_session(&self, answer: &Answer) {
-        let id = answer.field("mcp-session-id").filter(|id| {
-            id.len() <= SESSION_MAX && id.bytes().all(|b| matches!(b, b'!'..=b'~'))
-        });
+        let id = answer
+            .field("mcp-session-id")
+            .filter(|id| id.len() <= SESSION_MAX && id.bytes().all(|b| matches!(b, b'!'..=b'~')));
         let id = id.map(str::to_owned);
         self.lock().session = id;
     }

@@ -30,7 +30,8 @@ pub(super) async fn own(shared: Arc<Shared>) {
     while vain < VAIN_MAX {
         let mut ask = shared.ask(Verb::Get, shared.endpoint.url.clone(), &Headed::default());
         let id = events.last_id.iter().cloned();
-        ask.fields.extend(id.map(|id| ("last-event-id".to_owned(), id)));
+        ask.fields
+            .extend(id.map(|id| ("last-event-id".to_owned(), id)));
         vain += 1;
         match shared.send(ask).await {
             Ok(answer) if is_stream(&answer) => {
@@ -85,7 +86,9 @@ async fn all(shared: &Shared) -> Result<(), Fault> {
     let mut answer = shared.send(ask).await?;
     if !is_stream(&answer) {
         let status = answer.status();
-        return Err(Fault::Said(format!("it has no stream of events (status {status})")));
+        return Err(Fault::Said(format!(
+            "it has no stream of events (status {status})"
+        )));
     }
     let mut events = Events::new(MESSAGE_MAX);
     while let Some(bytes) = answer.next().await? {

@@ -1,1 +1,5 @@
-//! Tests of the guarded client.
+//! The guarded client and the transports of MCP against servers that mean no good.
+
+mod client;
+mod mcp;
+mod played;

@@ -10,8 +10,8 @@ use crate::policy::members::Members;
 use crate::policy::polarity::FLAGS;
 use crate::policy::vocabulary::{TYPES, Vocabulary, uid};
 use crate::request::{
-    Act, Action, Answer, CallTool, ConnectHost, ConnectServer, GetPrompt, NetworkWish, Principal, Query,
-    ReadResource, ReviewTools, RunCommand, ServerFacts, StartServer, ToolFacts, Wish,
+    Act, Action, Answer, CallTool, ConnectHost, ConnectServer, GetPrompt, NetworkWish, Principal,
+    Query, ReadResource, ReviewTools, RunCommand, ServerFacts, StartServer, ToolFacts, Wish,
 };
 
 use super::args::Flat;
@@ -164,10 +164,7 @@ fn named_paths<'a>(act: &Act<'a>) -> HashSet<&'a str> {
     }
 }
 
-fn resource(
-    entities: &mut Entities<'_>,
-    act: &Act<'_>,
-) -> Result<(EntityUID, Fields), FactError> {
+fn resource(entities: &mut Entities<'_>, act: &Act<'_>) -> Result<(EntityUID, Fields), FactError> {
     Ok(match *act {
         Act::StartServer(start) => {
             let server = who::add_server(entities, &start.server);
