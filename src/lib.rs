@@ -56,6 +56,7 @@
 //! Features add parts; none changes a decision.
 //!
 //! - `cli` (default): the binary `creance`.
+//! - `http` (default): remote servers, and an organisation's bundle at an address.
 //! - `prove` (default): proofs about policies with the solver cvc5 ([`Solver`]), apart from decisions.
 //! - `birdcage` (default): a second wall of the Linux sandbox. It makes the build GPL-3.0-or-later;
 //!   `default-features = false` is permissively licensed, with the same guarantees.
@@ -98,6 +99,7 @@ mod front;
 mod gateway;
 mod grant;
 mod http;
+mod lookup;
 mod policy;
 mod protocol;
 mod request;
@@ -140,12 +142,12 @@ pub use policy::{
 #[cfg(feature = "prove")]
 pub use policy::{Counterexample, Invariants};
 pub use request::{
-    Act, Action, Agent, Answer, Approver, ArgPath, Asked, Because, CallTool, Channel, Confinee,
-    ConnectHost, DenyAll, Detail, Entry, EnvFacts, GetPrompt, Holding, HostRule, HostRuleError,
-    Key, Layer, Ledger, LedgerError, MemoryLedger, NetworkWish, PathFacts, Pin, PinKind, PinRecord,
-    Places, Principal, ProgramFacts, Project, Query, Question, ReadResource, Reply, ReviewTools,
-    Risk, Role, Run, RunCommand, RunnerKind, ServerFacts, ServerId, Source, StartServer,
-    ToolClaims, ToolFacts, Transport, Trigger, Wish,
+    Act, Action, Agent, Answer, Approver, ArgPath, Asked, AuthKind, Because, CallTool, Channel,
+    Confinee, ConnectHost, ConnectServer, DenyAll, Detail, Entry, EnvFacts, GetPrompt, Holding,
+    HostRule, HostRuleError, Key, Layer, Ledger, LedgerError, MemoryLedger, NetworkWish, PathFacts,
+    Pin, PinKind, PinRecord, Places, Principal, ProgramFacts, Project, Query, Question,
+    ReadResource, Reply, ReviewTools, Risk, Role, Run, RunCommand, RunnerKind, Scheme, ServerFacts,
+    ServerId, Source, StartServer, ToolClaims, ToolFacts, Transport, Trigger, Wish,
 };
 pub use runner::{
     BundleInfo, Changed, CommandExit, CommandSpec, Draft, Effect, Error, ErrorKind, ExportReport,

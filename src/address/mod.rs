@@ -11,7 +11,7 @@ mod target;
 // What a web client reads a page's address by: here, so that all ways out read hosts alike.
 #[cfg_attr(
     not(test),
-    expect(dead_code, reason = "the web client is not there yet")
+    expect(dead_code, reason = "the tool that fetches pages is not there yet")
 )]
 mod web_url;
 
@@ -20,6 +20,7 @@ pub(crate) use host::Locality;
 pub use host::{HostError, HostName};
 pub(crate) use reach::{Reach, Unreachable};
 pub(crate) use target::{Target, TargetError};
+pub(crate) use web_url::WebUrl;
 
 #[cfg(test)]
 mod tests;

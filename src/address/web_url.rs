@@ -141,6 +141,16 @@ impl WebUrl {
         self
     }
 
+    /// Whether it is spoken to over TLS.
+    pub(crate) fn is_https(&self) -> bool {
+        self.url.scheme() == "https"
+    }
+
+    /// Scheme, host and port: all of it that may stand in an error or an event.
+    pub(crate) fn origin(&self) -> String {
+        self.url.origin().ascii_serialization()
+    }
+
     /// The canonical text.
     pub(crate) fn as_str(&self) -> &str {
         self.url.as_str()

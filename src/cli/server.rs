@@ -24,7 +24,7 @@ pub(crate) enum ServerCommand {
     /// Add a server to your configuration
     #[command(
         trailing_var_arg = true,
-        after_help = "Example: creance server add files -- npx -y @modelcontextprotocol/server-filesystem ."
+        after_help = "Examples:\n  creance server add files -- npx -y @modelcontextprotocol/server-filesystem .\n  creance server add web --url https://mcp.example.com/mcp --header 'Authorization=Bearer ${TOKEN}'"
     )]
     Add {
         /// Its name
@@ -38,8 +38,17 @@ pub(crate) enum ServerCommand {
         /// A host that it may reach (port 443 when none is named); `*.HOST` for all below it
         #[arg(long, value_name = "HOST[:PORT]")]
         host: Vec<HostRule>,
+        /// The address of a remote server, in place of a command
+        #[arg(long, conflicts_with_all = ["command", "env", "network", "host"])]
+        url: Option<String>,
+        /// How the remote server is spoken to; both are tried without it
+        #[arg(long, requires = "url", value_parser = ["http", "sse"])]
+        transport: Option<String>,
+        /// A header of each request to the remote server, `NAME=VALUE` or `NAME=${NAME}`
+        #[arg(long, requires = "url", value_name = "NAME=VALUE")]
+        header: Vec<String>,
         /// The command
-        #[arg(required = true, value_name = "CMD")]
+        #[arg(required_unless_present = "url", value_name = "CMD")]
         command: Vec<String>,
     },
     /// Remove a server from your configuration, and forget what is on file about it
@@ -85,8 +94,15 @@ pub(crate) async fn run(command: ServerCommand) -> Outcome {
             env,
             network,
             host,
+            url,
+            transport,
+            header,
             command,
         } => {
+            if let Some(url) = url {
+                let kind = transport.as_deref();
+                return add_remote(&workspace, (&name, &url), (kind, &header));
+            }
             let network = if network {
                 Network::Whole
             } else {
@@ -139,17 +155,34 @@ fn add(
     (env, command): (&[String], &[String]),
     network: (Network, &[HostRule]),
 ) -> Outcome {
-    let mut variables = BTreeMap::new();
-    for pair in env {
-        let Some((name, value)) = pair.split_once('=') else {
-            return Err(Error::message(
-                ErrorKind::Usage,
-                &format!("`--env {pair}` is not NAME=VALUE"),
-            ));
-        };
-        variables.insert(name.to_owned(), value.to_owned());
-    }
-    let (file, missing) = workspace.add_server(name, command, &variables, network)?;
+    let variables = pairs("--env", env)?;
+    let added = workspace.add_server(name, command, &variables, network)?;
+    said(name, added)
+}
+
+fn add_remote(
+    workspace: &Workspace,
+    (name, url): (&str, &str),
+    (kind, headers): (Option<&str>, &[String]),
+) -> Outcome {
+    let headers = pairs("--header", headers)?;
+    let added = workspace.add_remote_server(name, url, (kind, &headers))?;
+    said(name, added)
+}
+
+/// Options of the form NAME=VALUE. A value may be a secret, so an error does not repeat it.
+fn pairs(option: &str, given: &[String]) -> Result<BTreeMap<String, String>, Error> {
+    let pair = |text: &String| {
+        let pair = text.split_once('=');
+        pair.map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .ok_or_else(|| {
+                Error::message(ErrorKind::Usage, &format!("`{option}` is not NAME=VALUE"))
+            })
+    };
+    given.iter().map(pair).collect()
+}
+
+fn said(name: &str, (file, missing): (String, Option<String>)) -> Outcome {
     out::line(&format!("added {name} to {file}"));
     if let Some(missing) = missing {
         out::note(&missing);

@@ -1,4 +1,4 @@
-//! One local server as configured: what is started, with which variables and grants; its digest,
+//! One server as configured: what is started or connected to, with which variables and grants; its digest,
 //! which consent hangs on, and the text in which two versions of it are compared.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,19 +11,22 @@ use crate::grant::{Environment, Limit, Network};
 use crate::request::{EnvFacts, HostRule, ServerId};
 
 use super::problem::Origin;
+use super::remote::Remote;
 use super::secrets::looks_secret;
 use super::variables::Text;
 
 /// The default time limit of one call, in milliseconds.
 pub(crate) const TIMEOUT_MS: u64 = 60_000;
 
-/// One local server. All fields are plain data; values of the environment never reach `Debug`.
+/// One server. All fields are plain data; values of the environment never reach `Debug`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ServerDefinition {
     /// Its identity.
     pub(crate) id: ServerId,
     /// Where it stands.
     pub(crate) origin: Origin,
+    /// Where it is, when it is not started here. Then there is no program, and nothing of a sandbox.
+    pub(crate) remote: Option<Remote>,
     /// The program.
     pub(crate) command: Text,
     /// Its arguments.
@@ -58,6 +61,7 @@ impl ServerDefinition {
         Self {
             id,
             origin,
+            remote: None,
             command,
             args: Vec::new(),
             env: BTreeMap::new(),
@@ -125,6 +129,9 @@ impl ServerDefinition {
     /// What consent hangs on: command, arguments, working folder, environment with its values,
     /// network, paths and limits. The order of keys, names of environment variables and paths is no part.
     pub(crate) fn digest(&self) -> Digest {
+        if let Some(remote) = &self.remote {
+            return remote.digest();
+        }
         let mut digest = DigestBuilder::new("server-definition/1");
         digest.field("stdio").field(&self.command.value);
         digest.list(self.args.iter().map(|arg| &arg.value));
@@ -154,6 +161,9 @@ impl ServerDefinition {
     /// that comes from the environment, and every value of a variable, stands as a mark of 16 bits:
     /// enough to see that it changed, too little to find it.
     pub(crate) fn shown(&self) -> String {
+        if let Some(remote) = &self.remote {
+            return remote.shown();
+        }
         let mut lines = vec![line("command", &self.command)];
         let before = std::iter::once(None).chain(self.args.iter().map(Some));
         lines.extend(
@@ -200,6 +210,7 @@ impl ServerDefinition {
             .chain(&self.write_paths)
             .chain(&self.read_paths)
             .chain(self.sockets.iter().flatten())
+            .chain(self.remote.iter().flat_map(Remote::texts))
     }
 }
 

@@ -10,6 +10,7 @@ use crate::request::{HostRule, ServerId};
 use super::definition::ServerDefinition;
 use super::fields::{Field, Member, Reader};
 use super::problem::ConfigProblem;
+use super::remote;
 use super::variables::{Text, expand};
 
 /// The keys of a local server.
@@ -29,17 +30,6 @@ pub(crate) const KEYS: &[&str] = &[
     "type",
 ];
 
-/// Keys that only an entry of a remote server has, here and in other clients' files.
-const REMOTE_KEYS: &[&str] = &["url", "serverUrl", "httpUrl", "headers"];
-const REMOTE_TYPES: &[&str] = &[
-    "http",
-    "https",
-    "sse",
-    "ws",
-    "streamable-http",
-    "streamableHttp",
-];
-
 /// Longest name of a server, in characters.
 pub(crate) const NAME_MAX: usize = 200;
 
@@ -54,17 +44,24 @@ pub(super) fn server<'a>(
 ) -> Result<ServerDefinition, ConfigProblem> {
     let members = reader.members(&member.field)?;
     let find = |key: &str| members.iter().find(|m| m.key == key).map(|m| &m.field);
-    refuse_remote(reader, member, &members)?;
-    if let Some(unknown) = members.iter().find(|m| !KEYS.contains(&m.key)) {
-        return Err(reader.unknown(unknown, KEYS));
-    }
-    if let Some(kind) = find("type") {
-        reader.word(kind, &[("stdio", ())])?;
-    }
     let values = Values {
         reader,
         environment,
     };
+    if remote::is_remote(&members) {
+        let remote = remote::read((reader, &values), (member, &members), id)?;
+        let mut server =
+            ServerDefinition::new(id.clone(), reader.origin(member.at), Text::default());
+        server.remote = Some(remote);
+        common(reader, &members, &mut server)?;
+        return Ok(server);
+    }
+    if let Some(unknown) = members.iter().find(|m| !KEYS.contains(&m.key)) {
+        return Err(reader.unknown(unknown, KEYS));
+    }
+    if let Some(kind) = find("type") {
+        reader.word(kind, &[("stdio", ()), ("http", ()), ("sse", ())])?;
+    }
     let Some(command) = find("command") else {
         let problem = reader.problem_at(member.at, &member.field.path, "has no `command`");
         return Err(problem);
@@ -83,6 +80,17 @@ pub(super) fn server<'a>(
     server.read_paths = find("readPaths").map_or(Ok(Vec::new()), |f| values.paths(f))?;
     server.sockets = find("unixSockets").map_or(Ok(None), |f| values.sockets(f))?;
     server.limits = find("limits").map_or(Ok(BTreeMap::new()), |f| limits(reader, f))?;
+    common(reader, &members, &mut server)?;
+    Ok(server)
+}
+
+/// What a server of either kind has.
+fn common<'a>(
+    reader: &Reader<'a>,
+    members: &[Member<'a>],
+    server: &mut ServerDefinition,
+) -> Result<(), ConfigProblem> {
+    let find = |key: &str| members.iter().find(|m| m.key == key).map(|m| &m.field);
     if let Some(field) = find("timeoutMs") {
         server.timeout_ms = reader.milliseconds(field)?;
     }
@@ -90,30 +98,7 @@ pub(super) fn server<'a>(
         .map(|f| reader.milliseconds(f))
         .transpose()?;
     server.enabled = find("enabled").map_or(Ok(true), |f| reader.flag(f))?;
-    Ok(server)
-}
-
-fn refuse_remote(
-    reader: &Reader<'_>,
-    member: &Member<'_>,
-    members: &[Member<'_>],
-) -> Result<(), ConfigProblem> {
-    let typed = |m: &Member<'_>| {
-        m.key == "type"
-            && matches!(m.field.value, Value::StringLit(t) if REMOTE_TYPES.contains(&t.value.as_ref()))
-    };
-    let local = members.iter().any(|m| m.key == "command");
-    let remote = members
-        .iter()
-        .find(|m| typed(m) || (!local && REMOTE_KEYS.contains(&m.key)));
-    match remote {
-        Some(_) => Err(reader.problem_at(
-            member.at,
-            &member.field.path,
-            "is a remote server, and remote servers are not supported by this version",
-        )),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 /// `true` is the whole network; hosts in a list are asked for by name, and an empty list is none.
@@ -172,13 +157,14 @@ fn host(reader: &Reader<'_>, field: &Field<'_>) -> Result<HostRule, ConfigProble
     })
 }
 
-struct Values<'a, 'r> {
+/// Values of an entry, with variables expanded.
+pub(super) struct Values<'a, 'r> {
     reader: &'r Reader<'a>,
     environment: &'r BTreeMap<String, String>,
 }
 
 impl<'a> Values<'a, '_> {
-    fn text(&self, field: &Field<'a>) -> Result<Text, ConfigProblem> {
+    pub(super) fn text(&self, field: &Field<'a>) -> Result<Text, ConfigProblem> {
         let written = self.reader.text(field)?;
         expand(written, self.environment).map_err(|missing| {
             let name = missing.name;

@@ -13,6 +13,7 @@ mod organisation;
 mod package;
 mod parse;
 mod problem;
+mod remote;
 mod scan;
 mod secrets;
 mod settings;
@@ -33,6 +34,9 @@ pub(crate) use organisation::Organisation;
 pub(crate) use package::Package;
 pub(crate) use parse::{Parsed, SERVERS, parse};
 pub(crate) use problem::{ConfigProblem, Origin};
+#[cfg(feature = "http")]
+pub(crate) use remote::Protocol;
+pub(crate) use remote::Remote;
 pub(crate) use secrets::looks_secret;
 pub(crate) use settings::{AuditSync, Settings, ToolNames};
 pub(crate) use variables::Text;

@@ -49,6 +49,7 @@ pub(super) fn resource(query: &Query<'_>) -> String {
         Act::ReviewTools(review) => review.server.id.to_string(),
         Act::Wish(wish) => wish_name(wish),
         Act::Connect(connect) => connect.target(),
+        Act::ConnectServer(connect, _) => connect.server.id.to_string(),
         Act::CallTool(call) => format!("{}/{}", call.tool.server.id, call.tool.name),
         Act::ReadResource(read) => format!("{}/{}", read.server.id, read.uri),
         Act::GetPrompt(get) => format!("{}/{}", get.server.id, get.name),

@@ -13,10 +13,10 @@ use crate::transport::{CallError as UpstreamError, CallOptions};
 
 use super::call::CallError;
 use super::line::Line;
-use super::present::Sheet;
 use super::reach;
 use super::reply;
 use super::server::Server;
+use super::sheet::Sheet;
 
 /// Characters of text that one resource or prompt may bring. More is refused: a file that is cut is
 /// another file.

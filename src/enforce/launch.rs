@@ -24,6 +24,7 @@ use super::prepare::{Prepared, agreed, prepare};
 use super::present;
 use super::private::Private;
 use super::reach::{self, Outlet, RefusedHost, Tenant};
+use super::remote;
 use super::server::Server;
 use super::start_error::StartError;
 use super::tools;
@@ -58,6 +59,9 @@ pub(crate) async fn open(
     limit: Duration,
     phase: impl Fn(Phase) + Send + Sync,
 ) -> Result<(Server, ServerTools, UpstreamEvents), StartError> {
+    if let Some(remote) = &definition.remote {
+        return remote::open(line, agent, (definition, remote), limit, &phase).await;
+    }
     let prepared = prepare(line, definition)?;
     let run = line.run();
     let (action, view) = (prepared.action.clone(), prepared.view.clone());
@@ -110,12 +114,11 @@ pub(crate) async fn open(
 
 /// Why the start of a server would be denied now, whatever anybody answers. `None` where it would be
 /// allowed or asked about, or cannot be judged: its program may have been moved since it started.
-pub(crate) fn denied_now(
-    line: &Line,
-    agent: &Agent,
-    definition: &ServerDefinition,
-) -> Option<String> {
-    let prepared = prepare(line, definition).ok()?;
+pub(crate) fn denied_now(line: &Line, agent: &Agent, server: &Server) -> Option<String> {
+    if server.definition.remote.is_some() {
+        return server.connection_denied(line, agent);
+    }
+    let prepared = prepare(line, &server.definition).ok()?;
     let run = line.run();
     line.point
         .denied(line.asking(agent, &run), &prepared.action)
@@ -323,23 +326,30 @@ pub(super) fn lasts(answer: Answer) -> bool {
     matches!(answer, Answer::None | Answer::Remembered)
 }
 
+/// Keeps one pin, unless what is there lasts longer.
+pub(super) fn keep_pin(
+    line: &Line,
+    subject: &str,
+    (kind, record): (PinKind, PinRecord),
+) -> Result<(), LedgerError> {
+    let ledger = line.point.ledger();
+    let stays = ledger.pin(kind, subject)?.is_some_and(|known| {
+        let same = known.digest == record.digest && known.parts == record.parts;
+        (known.lasting && !record.lasting) || (same && known.lasting == record.lasting)
+    });
+    if stays {
+        return Ok(());
+    }
+    ledger.set_pin(kind, subject, record)
+}
+
 /// What was agreed to is what the next start is compared with. An answer for this time or session
 /// does not take the place of what was agreed to for good.
 fn keep_pins(line: &Line, prepared: &Prepared, answer: Answer) -> Result<(), LedgerError> {
-    let ledger = line.point.ledger();
     let subject = prepared.action.server.subject.clone();
     let at_ms = line.point.now_ms();
     let lasting = lasts(answer);
-    let keep = |kind, record: PinRecord| {
-        let stays = ledger.pin(kind, &subject)?.is_some_and(|known| {
-            let same = known.digest == record.digest && known.parts == record.parts;
-            (known.lasting && !lasting) || (same && known.lasting == lasting)
-        });
-        if stays {
-            return Ok(());
-        }
-        ledger.set_pin(kind, &subject, record)
-    };
+    let keep = |kind, record: PinRecord| keep_pin(line, &subject, (kind, record));
     keep(
         PinKind::Definition,
         PinRecord {

@@ -52,7 +52,8 @@ impl Link {
             calls: Default::default(),
             started,
             outlet: self.outlet,
-            _private: prepared.private,
+            remote: None,
+            _private: Some(prepared.private),
         };
         (server, self.events)
     }
@@ -110,7 +111,7 @@ pub(super) async fn connect(
 }
 
 /// How Creance names itself to servers.
-const CREANCE: ClientInfo = ClientInfo {
+pub(super) const CREANCE: ClientInfo = ClientInfo {
     name: "creance",
     version: env!("CARGO_PKG_VERSION"),
 };

@@ -4,14 +4,13 @@
 use serde_json::Value;
 
 use crate::clean;
-use crate::grant::{Grant, Guarantee, Launch, Level, Network};
+use crate::grant::Launch;
 use crate::protocol::names;
 use crate::request::{
-    Asked, CallTool, ConnectHost, Detail, Pin, ReviewTools, RunCommand, StartServer, Wish,
+    Asked, CallTool, ConnectHost, ConnectServer, Pin, ReviewTools, RunCommand, StartServer,
 };
 
-/// Longest field shown on one line, in characters.
-const LINE: usize = 4_000;
+use super::sheet::{LINE, Sheet};
 
 /// What the person is told about a start beside its facts.
 #[derive(Clone, Debug, Default)]
@@ -28,126 +27,6 @@ pub(crate) struct StartView {
     pub(crate) warnings: Vec<String>,
     /// Lines that changed since it was agreed to.
     pub(crate) difference: Vec<String>,
-}
-
-/// Collects details; keeps note whether everything could be shown.
-pub(super) struct Sheet {
-    pub(super) asked: Asked,
-}
-
-impl Sheet {
-    pub(super) fn new(title: String) -> Self {
-        Self {
-            asked: Asked {
-                title,
-                complete: true,
-                ..Asked::default()
-            },
-        }
-    }
-
-    fn line(&mut self, label: &str, text: &str) {
-        if !text.is_empty() {
-            let shown = self.one_line(text);
-            self.asked.details.push(Detail::new(label, shown));
-        }
-    }
-
-    /// A value on one line. One that is cut is not shown whole, and cannot be agreed to.
-    fn one_line(&mut self, text: &str) -> String {
-        let shown = clean::line(text, LINE);
-        self.asked.complete &= shown == clean::line(text, usize::MAX);
-        shown
-    }
-
-    pub(super) fn full(&mut self, label: &str, text: &str) {
-        let shown = clean::person(text);
-        self.asked.complete &= shown.complete;
-        if shown.marks > 0 {
-            self.warn(&format!(
-                "{label}: {} hidden or odd characters are marked",
-                shown.marks
-            ));
-        }
-        self.asked.details.push(Detail::new(label, shown.text));
-    }
-
-    fn lines(&mut self, label: &str, lines: &[String]) {
-        if !lines.is_empty() {
-            let cleaned: Vec<String> = lines.iter().map(|line| self.one_line(line)).collect();
-            self.asked
-                .details
-                .push(Detail::new(label, cleaned.join("\n")));
-        }
-    }
-
-    fn warn(&mut self, text: &str) {
-        self.asked.warnings.push(clean::line(text, LINE));
-    }
-
-    fn grant(&mut self, grant: &Grant, wishes: &[Wish]) {
-        let of = |pick: fn(&Wish) -> Option<&str>| -> Vec<String> {
-            wishes.iter().filter_map(pick).map(str::to_owned).collect()
-        };
-        self.lines(
-            "reads",
-            &of(|wish| match wish {
-                Wish::Read(path) => Some(&path.text),
-                _ => None,
-            }),
-        );
-        self.lines(
-            "writes",
-            &of(|wish| match wish {
-                Wish::Write(path) => Some(&path.text),
-                _ => None,
-            }),
-        );
-        self.lines(
-            "unix sockets",
-            &of(|wish| match wish {
-                Wish::Socket(path) => Some(&path.text),
-                _ => None,
-            }),
-        );
-        match grant.network {
-            Network::None => self.line("network", "none"),
-            Network::Whole => {
-                self.line("network", "the whole network: data can leave this machine");
-            }
-            Network::Hosts => self.hosts(wishes),
-        }
-        self.line("limits", &grant.limits.asked().join(", "));
-    }
-
-    fn hosts(&mut self, wishes: &[Wish]) {
-        let hosts = wishes.iter().filter_map(|wish| match wish {
-            Wish::Network(network) => Some(network.to_string()),
-            _ => None,
-        });
-        let hosts: Vec<String> = hosts.collect();
-        self.lines("network", &hosts);
-        self.line("any other host", "is asked about when it is first wanted");
-    }
-
-    fn confinement(&mut self, confinement: &crate::grant::Confinement, network: Network) {
-        self.line("sandbox", &confinement.to_string());
-        let mut wanted = vec![Guarantee::Writes, Guarantee::Secrets, Guarantee::Network];
-        if network == Network::Hosts {
-            wanted.push(Guarantee::NetworkPerHost);
-        }
-        for guarantee in wanted {
-            let why = match confinement.levels.get(&guarantee) {
-                Some(Level::Enforced { .. }) => continue,
-                Some(Level::Weakened { why, .. } | Level::Absent { why }) => why.as_str(),
-                None => "not given by this sandbox",
-            };
-            self.warn(&format!(
-                "the sandbox does not hold `{}`: {why}",
-                guarantee.name()
-            ));
-        }
-    }
 }
 
 /// A command line as one would type it, quoted where needed.
@@ -219,6 +98,49 @@ pub(crate) fn start(start: &StartServer, view: &StartView) -> Asked {
             "gets variables that look like secrets: {}",
             start.secret_names.join(", ")
         ));
+    }
+    sheet.asked
+}
+
+/// What the person is told about a remote server beside its facts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RemoteView {
+    /// Where the definition stands, `file:line`.
+    pub(crate) origin: String,
+    /// Its address as written; secrets masked.
+    pub(crate) url: String,
+    /// How it is spoken to.
+    pub(crate) protocol: &'static str,
+    /// Names of the headers that each request carries.
+    pub(crate) headers: Vec<String>,
+    pub(crate) warnings: Vec<String>,
+    /// Lines that changed since it was agreed to.
+    pub(crate) difference: Vec<String>,
+}
+
+/// The question about connecting to a remote server.
+pub(crate) fn remote(connect: &ConnectServer, view: &RemoteView) -> Asked {
+    let id = clean::line(&connect.server.id.to_string(), 120);
+    let mut sheet = Sheet::new(if connect.server.pin == Pin::Changed {
+        format!("Connect to the remote MCP server {id}, which has changed?")
+    } else {
+        format!("Connect to the remote MCP server {id}?")
+    });
+    sheet.line("address", &view.url);
+    sheet.line("host", &connect.origin());
+    let addresses: Vec<String> = connect
+        .addresses
+        .iter()
+        .map(|ip| format!("{ip} ({})", ConnectServer::class(Some(*ip))))
+        .collect();
+    sheet.lines("leads to", &addresses);
+    sheet.line("transport", view.protocol);
+    sheet.line("defined in", &view.origin);
+    sheet.lines("headers", &view.headers);
+    sheet.lines("what changed", &view.difference);
+    sheet.host_name(&connect.host);
+    for warning in &view.warnings {
+        sheet.warn(warning);
     }
     sheet.asked
 }
@@ -325,15 +247,7 @@ pub(crate) fn connect(connect: &ConnectHost, name: &str) -> Asked {
     if !connect.listed {
         sheet.warn("it is not among the hosts that were asked for when it started");
     }
-    if let Some(readable) = connect.host.in_other_letters() {
-        sheet.line("in other letters", &readable);
-        sheet.warn(
-            "the name has letters of other scripts, which can look like those of another name",
-        );
-    }
-    if connect.host.address().is_some() {
-        sheet.warn("it is an address without a name, so nothing tells whose it is");
-    }
+    sheet.host_name(&connect.host);
     sheet.asked
 }
 
@@ -362,21 +276,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    fn complete(text: &str) -> bool {
-        let mut sheet = Sheet::new(String::new());
-        sheet.line("program", "/bin/x");
-        sheet.lines("reads", &[text.to_owned()]);
-        sheet.asked.complete
-    }
-
-    #[test]
-    fn a_line_that_is_cut_cannot_be_agreed_to() {
-        assert!(complete(&"x".repeat(LINE)));
-        assert!(!complete(&"x".repeat(LINE + 1)));
-        // Marks are longer than what they stand for.
-        assert!(!complete(&"\u{200b}".repeat(LINE / 2)));
-    }
 
     #[test]
     fn near_keys_are_found_at_any_depth() {

@@ -10,10 +10,12 @@ use tokio::sync::Mutex;
 use crate::config::ServerDefinition;
 use crate::digest::Digest;
 use crate::grant::Confinement;
-use crate::request::{Pin, PinRecord, ServerFacts, ServerId, ToolFacts};
+use crate::request::{Agent, ConnectServer, Pin, PinRecord, ServerFacts, ServerId, ToolFacts};
 use crate::sandbox::{Confined, Exit};
 use crate::transport::{Holds, ServerHello, Upstream};
 
+use super::connected::Connected;
+use super::line::Line;
 use super::private::Private;
 use super::reach::{Outlet, RefusedHost};
 use super::shelf::Shelf;
@@ -52,8 +54,10 @@ pub(crate) struct Server {
     /// The way out of its sandbox, where hosts are decided one by one.
     pub(crate) outlet: Option<Arc<Outlet>>,
     pub(super) bases: Vec<PathBuf>,
+    /// The connection to a server that runs elsewhere, and what was judged about it.
+    pub(super) remote: Option<(Connected, ConnectServer)>,
     /// Held so that the temporary folder goes with the server.
-    pub(super) _private: Private,
+    pub(super) _private: Option<Private>,
 }
 
 impl Server {
@@ -142,12 +146,28 @@ impl Server {
 
     /// Ends the process, then its connections, so that their last bytes are on record.
     async fn end(&self) -> Option<Exit> {
+        if let Some((connected, _)) = &self.remote {
+            connected.ended().await;
+        }
         let mut confined = self.confined.lock().await.take()?;
         let exit = confined.shutdown().await;
         if let Some(outlet) = &self.outlet {
             outlet.close().await;
         }
         Some(exit)
+    }
+
+    /// The origin of a server that runs elsewhere.
+    pub(crate) fn elsewhere(&self) -> Option<&str> {
+        let (connected, _) = self.remote.as_ref()?;
+        Some(connected.origin())
+    }
+
+    /// Why its connection would be denied now, whatever anybody answers.
+    pub(super) fn connection_denied(&self, line: &Line, agent: &Agent) -> Option<String> {
+        let (_, action) = self.remote.as_ref()?;
+        let run = line.run();
+        line.point.denied(line.asking(agent, &run), action)
     }
 
     /// What stands while a person is asked about a host that it wants to reach.

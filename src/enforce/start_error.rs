@@ -9,6 +9,7 @@ use crate::request::LedgerError;
 use crate::sandbox::{PlanError, SpawnError};
 use crate::transport::CallError as UpstreamError;
 
+use super::connected::Challenge;
 use super::tools;
 
 /// Why a server did not start.
@@ -30,6 +31,18 @@ pub(crate) enum StartError {
     Proxy(std::io::Error),
     /// What was judged and what would be done differ.
     Changed(String),
+    /// The remote server cannot be reached, or does not answer as an MCP server: in words that name of
+    /// its address the origin only.
+    Remote(String),
+    /// The remote server wants a sign-in.
+    SignIn {
+        /// Its identity.
+        server: String,
+        /// Scheme, host and port.
+        origin: String,
+        /// What it answered.
+        challenge: Challenge,
+    },
     /// It runs, but does not answer as an MCP server.
     Handshake {
         /// What went wrong.
@@ -49,7 +62,16 @@ impl fmt::Display for StartError {
             Self::Denied(denial) => denial.fmt(f),
             Self::Decision(error) => error.fmt(f),
             Self::Program(error) => error.fmt(f),
-            Self::Path(text) | Self::Changed(text) => f.write_str(text),
+            Self::Path(text) | Self::Changed(text) | Self::Remote(text) => f.write_str(text),
+            Self::SignIn {
+                server,
+                origin,
+                challenge,
+            } => write!(
+                f,
+                "{server} at {origin} needs a sign-in (status {})",
+                challenge.status
+            ),
             Self::Plan(error) => error.fmt(f),
             Self::Spawn(error) => error.fmt(f),
             Self::Proxy(error) => write!(f, "the proxy of the sandbox cannot be started: {error}"),

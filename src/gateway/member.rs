@@ -27,6 +27,8 @@ pub(crate) enum State {
     Waiting,
     /// Policy or a person said no.
     Denied(String),
+    /// A remote server that wants a sign-in first: its origin.
+    SignIn(String),
     /// It did not start, or answered badly.
     Failed(String),
     /// It runs.
@@ -44,6 +46,7 @@ impl State {
             Self::Starting => "starting",
             Self::Waiting => "waiting for an answer",
             Self::Denied(_) => "denied",
+            Self::SignIn(_) => "needs a sign-in",
             Self::Failed(_) => "failed",
             Self::Connected(_) => "connected",
             Self::Stopped(_) => "stopped",
@@ -53,7 +56,9 @@ impl State {
     /// Why, where there is more to say.
     pub(crate) fn why(&self) -> Option<&str> {
         match self {
-            Self::Denied(why) | Self::Failed(why) | Self::Stopped(why) => Some(why),
+            Self::Denied(why) | Self::Failed(why) | Self::Stopped(why) | Self::SignIn(why) => {
+                Some(why)
+            }
             Self::Waiting => Some("answer in the client, or run `creance approve` in a terminal"),
             _ => None,
         }

@@ -16,8 +16,7 @@ impl Gateway {
     pub(super) async fn recall(&self) {
         for member in self.members() {
             if let Some(server) = member.server()
-                && let Some(why) =
-                    launch::denied_now(self.line(), &self.client().agent(), &member.definition)
+                && let Some(why) = launch::denied_now(self.line(), &self.client().agent(), &server)
             {
                 self.end_denied(member, server, why).await;
             }

@@ -90,11 +90,12 @@ fn describe(gateway: &Gateway, member: &Member) -> Vec<String> {
     };
     // What the client can list now, and not what is about to be published.
     let catalogue = gateway.catalogue();
-    let mut lines = vec![format!(
-        "{id}: connected, {} tools, sandbox {}",
-        catalogue.of(member).count(),
-        server.confinement
-    )];
+    let held = match server.elsewhere() {
+        Some(origin) => format!("remote at {origin}, so in no sandbox"),
+        None => format!("sandbox {}", server.confinement),
+    };
+    let count = catalogue.of(member).count();
+    let mut lines = vec![format!("{id}: connected, {count} tools, {held}")];
     lines.extend(catalogue.left_out(member).map(|(name, why)| {
         format!(
             "  not offered: {} ({})",

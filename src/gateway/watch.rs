@@ -51,6 +51,10 @@ impl Gateway {
                 member.set(State::Denied(denial.for_model()));
                 tracing::warn!(server = %member.id(), "{}", clean::line(&denial.to_string(), 2_000));
             }
+            Err(StartError::SignIn { origin, .. }) => {
+                member.set(State::SignIn(origin));
+                tracing::warn!(server = %member.id(), "{}", member.state());
+            }
             Err(error) => {
                 let why = clean::mask(&error.to_string()).into_owned();
                 tracing::warn!(server = %member.id(), "{}", clean::line(&why, 2_000));
@@ -149,7 +153,9 @@ impl Gateway {
         }
         let tail = clean::mask(&server.upstream.stderr_tail()).into_owned();
         let home = self.line().ground.home.as_deref();
-        if let Some(hint) = hints::hint(&server.definition, home, &tail) {
+        if server.elsewhere().is_none()
+            && let Some(hint) = hints::hint(&server.definition, home, &tail)
+        {
             text.push_str(&format!("; perhaps: {hint}"));
         }
         if !tail.is_empty() {

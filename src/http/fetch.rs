@@ -1,42 +1,39 @@
-//! One GET over TLS: no redirect is followed, no proxy is taken from the environment, and neither
-//! size nor time is up to the other side.
+//! One file from the address that the organisation pinned.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use ureq::Agent;
-use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, TlsProvider, parse_pem};
+use crate::address::WebUrl;
+
+use super::blocking::blocking;
+use super::client::{Ask, Client};
+use super::error::HttpError;
+use super::source::Source;
+use super::terms::{Leads, Plain, Terms, look_up};
 
 /// From the first packet to the last.
 const LIMIT: Duration = Duration::from_secs(15);
 
-/// Where a file comes from.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Source<'a> {
-    /// Its `https://` address.
-    pub(crate) url: &'a str,
-    /// Certificates (PEM) of the authority; those of the system otherwise.
-    pub(crate) authority: Option<&'a [u8]>,
-    /// The most bytes.
-    pub(crate) max: u64,
+/// Fetches a file. Blocks.
+pub(crate) fn fetch(source: Source<'_>) -> Result<Vec<u8>, String> {
+    let failed = |why: String| format!("{}: {why}", source.url);
+    blocking(get(source)).map_err(failed)?
 }
 
-/// Fetches a file.
-pub(crate) fn fetch(source: Source<'_>) -> Result<Vec<u8>, String> {
-    let failed = |error: ureq::Error| format!("{}: {error}", source.url);
-    let agent: Agent = Agent::config_builder()
-        .https_only(true)
-        .proxy(None)
-        .max_redirects(0)
-        .http_status_as_error(false)
-        .timeout_global(Some(LIMIT))
-        .user_agent(concat!("creance/", env!("CARGO_PKG_VERSION")))
-        .tls_config(tls(source.authority)?)
-        .build()
-        .into();
-    let mut response = agent.get(source.url).call().map_err(failed)?;
-    let status = response.status();
-    if status.is_redirection() {
+async fn get(source: Source<'_>) -> Result<Vec<u8>, String> {
+    let failed = |error: HttpError| format!("{}: {error}", source.url);
+    let url = WebUrl::read(source.url).map_err(|fault| format!("{}: {fault}", source.url))?;
+    let terms = Terms {
+        leads: Leads::Pinned,
+        plain: Plain::Never,
+        authority: source.authority,
+    };
+    let addresses = look_up(url.target(), terms.leads).await.map_err(failed)?;
+    let client = Client::new(&url, addresses, &terms).map_err(failed)?;
+    let mut ask = Ask::get(url);
+    ask.deadline = Some(Instant::now() + LIMIT);
+    let answer = client.send(ask).await.map_err(failed)?;
+    let status = answer.status();
+    if (300..400).contains(&status) {
         return Err(format!(
             "{} leads elsewhere ({status}), which is not followed: name the last address",
             source.url
@@ -45,34 +42,5 @@ pub(crate) fn fetch(source: Source<'_>) -> Result<Vec<u8>, String> {
     if status != 200 {
         return Err(format!("{} answers {status}", source.url));
     }
-    let body = response.body_mut().with_config().limit(source.max);
-    body.read_to_vec().map_err(failed)
-}
-
-fn tls(authority: Option<&[u8]>) -> Result<TlsConfig, String> {
-    let roots = match authority {
-        None => RootCerts::PlatformVerifier,
-        Some(pem) => RootCerts::Specific(Arc::new(certificates(pem)?)),
-    };
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    Ok(TlsConfig::builder()
-        .provider(TlsProvider::Rustls)
-        .unversioned_rustls_crypto_provider(provider)
-        .root_certs(roots)
-        .build())
-}
-
-fn certificates(pem: &[u8]) -> Result<Vec<Certificate<'static>>, String> {
-    let mut found = Vec::new();
-    for item in parse_pem(pem) {
-        match item {
-            Ok(PemItem::Certificate(certificate)) => found.push(certificate),
-            Ok(_) => {}
-            Err(error) => return Err(format!("the authority's file: {error}")),
-        }
-    }
-    if found.is_empty() {
-        return Err("the authority's file holds no certificate".to_owned());
-    }
-    Ok(found)
+    answer.whole(source.max).await.map_err(failed)
 }

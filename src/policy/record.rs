@@ -1,12 +1,14 @@
 //! What was judged, as JSON for the audit record.
 
+use std::net::IpAddr;
+
 use serde_json::{Value, json};
 
 use crate::digest::Digest;
 use crate::grant::{Confinement, Guarantee};
 use crate::request::{
-    Act, CallTool, Confinee, ConnectHost, GetPrompt, Query, ReadResource, ReviewTools, RunCommand,
-    StartServer, ToolFacts, Wish,
+    Act, CallTool, Confinee, ConnectHost, ConnectServer, GetPrompt, Query, ReadResource,
+    ReviewTools, RunCommand, StartServer, ToolFacts, Wish,
 };
 
 use super::facts::{action_name, named_resource, principal_name};
@@ -54,6 +56,7 @@ fn of_act(act: &Act<'_>) -> Value {
         Act::ReviewTools(review) => of_tools(review),
         Act::Wish(wish) => of_wish(wish),
         Act::Connect(connect) => of_connect(connect),
+        Act::ConnectServer(connect, address) => of_remote(connect, address),
         Act::CallTool(call) => of_call(call),
         Act::ReadResource(read) => of_resource(read),
         Act::GetPrompt(get) => of_prompt(get),
@@ -144,6 +147,21 @@ fn of_connect(connect: &ConnectHost) -> Value {
         "host": connect.host,
         "port": connect.port,
         "listed": connect.listed,
+    })
+}
+
+/// One request for each address. Of the server's address only the origin: path and query may be secrets.
+fn of_remote(connect: &ConnectServer, address: Option<IpAddr>) -> Value {
+    json!({
+        "server": connect.server,
+        "host": connect.host,
+        "scheme": connect.scheme,
+        "port": connect.port,
+        "ip": address,
+        "ip_class": ConnectServer::class(address),
+        "shows": connect.auth,
+        "first_time": connect.first_time,
+        "definition": connect.definition,
     })
 }
 

@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::audit::{EventKind, OutcomeKind, Record};
 use crate::grant::{Confinement, Environment, Grant, Guarantee, Launch, Level};
 use crate::request::{
-    Act, Agent, CallTool, GetPrompt, Principal, Query, ReadResource, ReviewTools, Role, Run,
-    RunCommand, ServerFacts, StartServer, ToolFacts, Wish,
+    Act, Agent, CallTool, ConnectServer, GetPrompt, Principal, Query, ReadResource, ReviewTools,
+    Role, Run, RunCommand, ServerFacts, StartServer, ToolFacts, Wish,
 };
 
 use super::explain::Explanation;
@@ -183,6 +183,7 @@ enum Acted {
     Start(Box<StartServer>),
     Tools(ReviewTools),
     Wish(Wish),
+    Remote(Box<ConnectServer>),
     Call(Box<CallTool>),
     Resource(ReadResource),
     Prompt(GetPrompt),
@@ -199,6 +200,9 @@ impl Recorded {
             Acted::Start(start) => Act::StartServer(start),
             Acted::Tools(review) => Act::ReviewTools(review),
             Acted::Wish(wish) => Act::Wish(wish),
+            Acted::Remote(connect) => {
+                Act::ConnectServer(connect, connect.addresses.first().copied())
+            }
             Acted::Call(call) => Act::CallTool(call),
             Acted::Resource(read) => Act::ReadResource(read),
             Acted::Prompt(get) => Act::GetPrompt(get),
@@ -215,6 +219,7 @@ impl Recorded {
         let act = match action.as_str() {
             "server.start" => Acted::Start(Box::new(start(&members)?)),
             "server.tools" => Acted::Tools(tools(&members)?),
+            "server.connect" => Acted::Remote(Box::new(remote(&members)?)),
             "tool.call" => Acted::Call(Box::new(call(&members, &top.get::<String>("resource")?)?)),
             "resource.read" => Acted::Resource(ReadResource {
                 server: members.get("server")?,
@@ -277,6 +282,19 @@ fn start(facts: &Members<'_>) -> Result<StartServer, String> {
         risks: facts.get("risks")?,
         definition: facts.get("definition")?,
         artefact: facts.get("artefact")?,
+    })
+}
+
+fn remote(facts: &Members<'_>) -> Result<ConnectServer, String> {
+    Ok(ConnectServer {
+        server: facts.get("server")?,
+        host: facts.get("host")?,
+        scheme: facts.get("scheme")?,
+        port: facts.get("port")?,
+        addresses: Vec::from_iter(facts.get::<Option<_>>("ip")?),
+        auth: facts.get("shows")?,
+        first_time: facts.get("first_time")?,
+        definition: facts.get("definition")?,
     })
 }
 

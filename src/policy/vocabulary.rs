@@ -69,6 +69,8 @@ types! {
     level: "Level",
     network: "Network",
     ip_class: "IpClass",
+    scheme: "Scheme",
+    auth_kind: "AuthKind",
     project: "Project",
     path: "Path",
     paths: "Paths",

@@ -1,5 +1,7 @@
 //! One request as policy sees it, the sealed set of actions, and the key under which an answer is kept.
 
+use std::net::IpAddr;
+
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
@@ -9,6 +11,7 @@ use super::call::{CallTool, GetPrompt, ReadResource};
 use super::connect::ConnectHost;
 use super::principal::{Agent, Principal, Project};
 use super::program::RunCommand;
+use super::remote::ConnectServer;
 use super::start::{ReviewTools, StartServer, Wish};
 
 /// What set a run going.
@@ -51,6 +54,8 @@ pub enum Act<'a> {
     Wish(&'a Wish),
     /// `sandbox.network`, while it runs
     Connect(&'a ConnectHost),
+    /// `server.connect`, at one address
+    ConnectServer(&'a ConnectServer, Option<IpAddr>),
     /// `tool.call`
     CallTool(&'a CallTool),
     /// `resource.read`
@@ -144,6 +149,7 @@ mod sealed {
     impl Sealed for super::StartServer {}
     impl Sealed for super::ReviewTools {}
     impl Sealed for super::ConnectHost {}
+    impl Sealed for super::ConnectServer {}
     impl Sealed for super::CallTool {}
     impl Sealed for super::ReadResource {}
     impl Sealed for super::GetPrompt {}

@@ -12,6 +12,7 @@ mod ledger;
 mod path;
 mod principal;
 mod program;
+mod remote;
 mod start;
 
 pub use act::{Act, Action, Holding, Key, Query, Run, Trigger};
@@ -27,6 +28,7 @@ pub use ledger::{Entry, Ledger, LedgerError, MemoryLedger, PinKind, PinRecord};
 pub use path::{PathFacts, Places};
 pub use principal::{Agent, Pin, Principal, Project, ServerFacts, ServerId, Source, Transport};
 pub use program::{ProgramFacts, Risk, RunCommand, RunnerKind};
+pub use remote::{AuthKind, ConnectServer, Scheme};
 pub use start::{EnvFacts, NetworkWish, ReviewTools, StartServer, Wish};
 
 #[cfg(test)]

@@ -7,14 +7,15 @@ use serde_json::Value;
 
 use crate::audit::{AuditError, AuditSink, Event, Receipt};
 use crate::digest::Digest;
-use crate::enforce::{Line, arguments, call, prepare};
+use crate::enforce::{Line, call, prepare};
 use crate::grant::Network;
 use crate::policy::{Explanation, PolicyOutcome, VerdictPart};
 use crate::request::{
     Action, Agent, Answer, Because, CallTool, Confinee, ConnectHost, DenyAll, HostRule, Layer, Pin,
-    PinKind, StartServer, ToolClaims, ToolFacts, Trigger,
+    PinKind, ToolClaims, ToolFacts, Trigger,
 };
 
+use super::beginning::Beginning;
 use super::error::{Error, ErrorKind};
 use super::policies::Policies;
 use super::policy_files::PolicyFiles;
@@ -114,8 +115,23 @@ impl Workspace {
     /// When there is no such server, or its program cannot be found.
     pub fn forecast_start(&self, server: &str, agent: &Agent) -> Result<Forecast, Error> {
         let line = self.dry_line()?;
-        let (action, notes) = self.start_action(&line, server)?;
-        self.forecast(&line, agent, &action, notes)
+        let (beginning, notes) = self.beginning(&line, server)?;
+        self.forecast_beginning(&line, agent, &beginning, notes)
+    }
+
+    pub(super) fn forecast_beginning(
+        &self,
+        line: &Line,
+        agent: &Agent,
+        beginning: &Beginning,
+        notes: Vec<String>,
+    ) -> Result<Forecast, Error> {
+        match beginning {
+            Beginning::Start(start) => self.forecast(line, agent, start.as_ref(), notes),
+            Beginning::Connection(connect, _) => {
+                self.forecast(line, agent, connect.as_ref(), notes)
+            }
+        }
     }
 
     /// What would be decided about calling a tool of a configured server.
@@ -154,8 +170,10 @@ impl Workspace {
     /// As [`Workspace::forecast_start`].
     pub fn explain_start(&self, server: &str, agent: &Agent) -> Result<Explanation, Error> {
         let line = self.dry_line()?;
-        let (action, _) = self.start_action(&line, server)?;
-        self.explain(&line, agent, &action)
+        match self.beginning(&line, server)?.0 {
+            Beginning::Start(start) => self.explain(&line, agent, start.as_ref()),
+            Beginning::Connection(connect, _) => self.explain(&line, agent, connect.as_ref()),
+        }
     }
 
     /// The same as [`Workspace::forecast_call`], policy by policy and clause by clause.
@@ -197,6 +215,11 @@ impl Workspace {
             ));
         };
         let definition = self.definition(server)?;
+        if definition.remote.is_some() {
+            let why =
+                "a remote server runs on another machine: what it reaches is not decided here";
+            return Err(Error::new(ErrorKind::Usage, why));
+        }
         let start = prepare::prepare(line, definition)?.action;
         let run = line.run();
         let (_, held) = line.point.weigh(line.asking(agent, &run), &start)?;
@@ -217,19 +240,6 @@ impl Workspace {
         Ok((action, notes))
     }
 
-    pub(super) fn start_action(
-        &self,
-        line: &Line,
-        server: &str,
-    ) -> Result<(StartServer, Vec<String>), Error> {
-        let definition = self.definition(server)?;
-        let prepared = prepare::prepare(line, definition)?;
-        let unpinned = prepared.view.unpinned.clone();
-        let mut notes: Vec<String> = prepared.view.warnings.clone();
-        notes.extend(unpinned.map(|why| format!("the program is not pinned: {why}")));
-        Ok((prepared.action, notes))
-    }
-
     fn call_action(
         &self,
         line: &Line,
@@ -242,9 +252,8 @@ impl Workspace {
                 "the arguments of a tool are a JSON object, such as {\"path\": \"docs/a.md\"}",
             ));
         }
-        let definition = self.definition(server)?;
-        let start = prepare::prepare(line, definition)?.action;
-        call_of(line, &start, tool, arguments)
+        let (beginning, _) = self.beginning(line, server)?;
+        call_of(line, &beginning, tool, arguments)
     }
 
     pub(super) fn forecast<A: Action>(
@@ -296,7 +305,7 @@ impl Workspace {
 /// A call of a tool of a server that would start like this, and what is not known about it.
 pub(super) fn call_of(
     line: &Line,
-    start: &StartServer,
+    beginning: &Beginning,
     tool: &str,
     arguments: &Value,
 ) -> Result<(CallTool, Vec<String>), Error> {
@@ -307,14 +316,14 @@ pub(super) fn call_of(
     let pinned = line
         .point
         .ledger()
-        .pin(PinKind::Tools, &start.server.subject)
+        .pin(PinKind::Tools, &beginning.server().subject)
         .map_err(|e| Error::caused(ErrorKind::Io, e.to_string(), e))?
         .filter(|list| list.lasting);
     let digest = pinned.as_ref().and_then(|pin| pin.parts.get(tool).copied());
     if digest.is_none() {
         notes.push("this tool was never listed here, so no answer on file can match".to_owned());
     }
-    let mut facts = start.server.clone();
+    let mut facts = beginning.server().clone();
     facts.tools_pin = if pinned.is_some() {
         Pin::Matched
     } else {
@@ -323,15 +332,11 @@ pub(super) fn call_of(
     if let Some(list) = &pinned {
         facts.tools = list.digest;
     }
-    if start.first_time || start.config_changed {
+    if !beginning.is_agreed() {
         notes.push("the server itself still has to be agreed to".to_owned());
     }
     // A running server has been agreed to.
-    facts.pin = if start.artefact.is_some() {
-        Pin::Matched
-    } else {
-        Pin::Unpinned
-    };
+    facts.pin = beginning.pin_once_agreed();
     let mut tool = ToolFacts {
         server: facts,
         name: tool.to_owned(),
@@ -342,7 +347,7 @@ pub(super) fn call_of(
         tool.digest = locked;
         notes.push("it counts as the tool that was locked for the policies".to_owned());
     }
-    let bases = arguments::bases(&start.launch);
+    let bases = beginning.bases(line);
     let action = call::describe(line, (tool, true), arguments.clone(), &bases);
     Ok((action, notes))
 }

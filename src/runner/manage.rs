@@ -11,7 +11,7 @@ use crate::audit::EventKind;
 use crate::clean;
 use crate::config::ServerDefinition;
 use crate::disk::settings::{self, Files};
-use crate::enforce::prepare;
+use crate::enforce::{Line, StartError, prepare, remote};
 use crate::grant::Network;
 use crate::request::{Approver, HostRule, PinKind, Source, Trigger};
 
@@ -26,9 +26,9 @@ pub struct ServerReport {
     pub id: String,
     /// Where it is defined, `file:line`.
     pub origin: String,
-    /// Its command line; values of variables are not part of it.
+    /// Its command line, or the address of a remote server; values of variables are not part of it.
     pub command: String,
-    /// `none`, `whole`, or the hosts that it asks for.
+    /// `none`, `whole`, or the hosts that it asks for; for a remote server how it is spoken to.
     pub network: String,
     /// Whether it is switched on.
     pub enabled: bool,
@@ -55,20 +55,11 @@ impl Workspace {
                 .pin(PinKind::Tools, &self.ground.subject(&definition.id))
                 .map_err(|e| Error::caused(ErrorKind::Io, e.to_string(), e))?
                 .map_or(0, |pin| pin.parts.len());
-            let words = std::iter::once(definition.command().to_owned()).chain(definition.args());
-            let mut unpinned = None;
-            let state = match prepare::prepare(&line, definition) {
-                Err(error) => clean::line(&error.to_string(), 400),
-                Ok(prepared) => {
-                    unpinned.clone_from(&prepared.view.unpinned);
-                    state(&prepared.action).to_owned()
-                }
-            };
+            let (state, unpinned) = standing(&line, definition);
             reports.push(ServerReport {
                 id,
                 origin: definition.origin.to_string(),
-                command: clean::mask(&clean::line(&words.collect::<Vec<_>>().join(" "), 1_000))
-                    .into_owned(),
+                command: command(definition),
                 network: network(definition),
                 enabled: definition.enabled,
                 state,
@@ -108,8 +99,38 @@ impl Workspace {
                 members.insert("network".to_owned(), json!(hosts));
             }
         }
+        self.add_entry(name, &entry)
+    }
+
+    /// Adds a remote server to the user's configuration file, as [`Workspace::add_server`] does.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn add_remote_server(
+        &self,
+        name: &str,
+        url: &str,
+        (kind, headers): (Option<&str>, &BTreeMap<String, String>),
+    ) -> Result<(String, Option<String>), Error> {
+        let mut entry = json!({"url": url});
+        if let Some(members) = entry.as_object_mut() {
+            if let Some(kind) = kind {
+                members.insert("type".to_owned(), json!(kind));
+            }
+            if !headers.is_empty() {
+                members.insert("headers".to_owned(), json!(headers));
+            }
+        }
+        self.add_entry(name, &entry)
+    }
+
+    fn add_entry(
+        &self,
+        name: &str,
+        entry: &serde_json::Value,
+    ) -> Result<(String, Option<String>), Error> {
         let file = self.user_file();
-        let said = settings::add(&file, name, &entry, &self.ground.environment)
+        let said = settings::add(&file, name, entry, &self.ground.environment)
             .map_err(|e| Error::caused(ErrorKind::Config, e.to_string(), e))?;
         let said = said.map(|problem| clean::line(&problem.to_string(), 1_000));
         Ok((file.display().to_string(), said))
@@ -183,12 +204,51 @@ impl Workspace {
     }
 }
 
+/// What is on file about a server, and why its program cannot be pinned, when it cannot.
+fn standing(line: &Line, definition: &ServerDefinition) -> (String, Option<String>) {
+    let failed = |error: StartError| (clean::line(&error.to_string(), 400), None);
+    if let Some(remote) = &definition.remote {
+        return match remote::prepare(line, (definition, remote), Vec::new()) {
+            Err(error) => failed(error),
+            Ok(prepared) => (remote_state(&prepared.action).to_owned(), None),
+        };
+    }
+    match prepare::prepare(line, definition) {
+        Err(error) => failed(error),
+        Ok(prepared) => (
+            state(&prepared.action).to_owned(),
+            prepared.view.unpinned.clone(),
+        ),
+    }
+}
+
+fn command(definition: &ServerDefinition) -> String {
+    if let Some(remote) = &definition.remote {
+        return remote.shown_url();
+    }
+    let words = std::iter::once(definition.command().to_owned()).chain(definition.args());
+    let words = words.collect::<Vec<_>>().join(" ");
+    clean::mask(&clean::line(&words, 1_000)).into_owned()
+}
+
 fn network(definition: &ServerDefinition) -> String {
+    if let Some(remote) = &definition.remote {
+        return format!("remote ({})", remote.protocol.word());
+    }
     let hosts: Vec<String> = definition.hosts.iter().map(ToString::to_string).collect();
     match definition.network {
         Network::None => "none".to_owned(),
         Network::Hosts => hosts.join(", "),
         Network::Whole => "whole".to_owned(),
+    }
+}
+
+fn remote_state(action: &crate::request::ConnectServer) -> &'static str {
+    use crate::request::Pin;
+    match action.server.pin {
+        _ if action.first_time => "never agreed to",
+        Pin::Changed => "its definition changed since it was agreed to",
+        _ => "agreed",
     }
 }
 

@@ -2,6 +2,7 @@
 //! `Workspace` is what the command line works with: everything found on this machine.
 
 mod answers;
+mod beginning;
 mod bundle_info;
 mod effect;
 mod error;

@@ -2,11 +2,10 @@
 //! one, and its tools as far as they are known here.
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::clean;
-use crate::enforce::{Line, present};
-use crate::request::{Agent, PinKind, StartServer};
+use crate::enforce::Line;
+use crate::request::{Agent, PinKind, ServerFacts};
 
 use super::error::{Error, ErrorKind};
 use super::forecast::{Forecast, call_of};
@@ -18,9 +17,9 @@ use super::workspace::Workspace;
 pub struct Outlook {
     /// The server's identity, `user/files`.
     pub server: String,
-    /// The program that would be started.
+    /// The program that would be started; of a remote server its origin.
     pub program: String,
-    /// The command line as it would be started; secrets masked.
+    /// The command line as it would be started, or the address; secrets masked.
     pub command: String,
     /// Whether its entry is in use.
     pub enabled: bool,
@@ -54,13 +53,13 @@ impl Workspace {
     pub fn outlook(&self, server: &str, agent: &Agent) -> Result<Outlook, Error> {
         let line = self.dry_line()?;
         let definition = self.definition(server)?;
-        let (action, notes) = self.start_action(&line, server)?;
-        let start = self.forecast(&line, agent, &action, notes)?;
+        let (beginning, notes) = self.beginning(&line, server)?;
+        let start = self.forecast_beginning(&line, agent, &beginning, notes)?;
         let mut tools = Vec::new();
-        let listed = listed(&line, &action)?;
+        let listed = listed(&line, beginning.server())?;
         for tool in listed.into_iter().map(Some).chain([None]) {
             let name = tool.as_deref().unwrap_or(UNLISTED);
-            let (call, notes) = call_of(&line, &action, name, &json!({}))?;
+            let (call, notes) = call_of(&line, &beginning, name, &json!({}))?;
             tools.push(ToolOutlook {
                 tool,
                 call: self.forecast(&line, agent, &call, notes)?,
@@ -68,8 +67,8 @@ impl Workspace {
         }
         Ok(Outlook {
             server: definition.id.to_string(),
-            command: command(&action),
-            program: action.program.path,
+            command: beginning.command(),
+            program: beginning.program(),
             enabled: definition.enabled,
             start,
             tools,
@@ -77,19 +76,10 @@ impl Workspace {
     }
 }
 
-/// Masked as on record.
-fn command(start: &StartServer) -> String {
-    let masked = clean::mask_value(json!({ "args": start.launch.args }));
-    let args = masked.get("args").and_then(Value::as_array);
-    let args = args.into_iter().flatten().filter_map(Value::as_str);
-    let args: Vec<String> = args.map(str::to_owned).collect();
-    present::words(&start.launch.name, &args)
-}
-
 /// The tools of the list that was last agreed to.
-fn listed(line: &Line, start: &StartServer) -> Result<Vec<String>, Error> {
+fn listed(line: &Line, server: &ServerFacts) -> Result<Vec<String>, Error> {
     let ledger = line.point.ledger();
-    let pin = ledger.pin(PinKind::Tools, &start.server.subject);
+    let pin = ledger.pin(PinKind::Tools, &server.subject);
     let pin = pin.map_err(|e| Error::caused(ErrorKind::Io, e.to_string(), e))?;
     Ok(pin.map_or_else(Vec::new, |pin| pin.parts.into_keys().collect()))
 }

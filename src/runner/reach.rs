@@ -74,7 +74,11 @@ impl Workspace {
             }
             Err(error) => failed("creance run", &error.to_string()),
         }];
-        for definition in self.servers.iter().filter(|server| server.enabled) {
+        for definition in self
+            .servers
+            .iter()
+            .filter(|s| s.enabled && s.remote.is_none())
+        {
             let id = definition.id.to_string();
             all.push(match prepare::prepare(&line, definition) {
                 Ok(prepared) => {

@@ -166,7 +166,9 @@ impl From<StartError> for Error {
             | StartError::Spawn(_)
             | StartError::Proxy(_)
             | StartError::Changed(_) => Self::new(ErrorKind::Sandbox, text),
-            StartError::Handshake { .. } => Self::new(ErrorKind::Server, text),
+            StartError::Handshake { .. } | StartError::Remote(_) | StartError::SignIn { .. } => {
+                Self::new(ErrorKind::Server, text)
+            }
         }
     }
 }

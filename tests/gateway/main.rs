@@ -50,6 +50,7 @@ mod prove;
 mod raw;
 mod real;
 mod reload;
+mod remote;
 mod servers;
 mod stage;
 #[cfg(target_os = "linux")]

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 
 use creance::{Answer, NetworkWish, PolicyOutcome, PolicySet, Role, Wish};
 
-use crate::base::{Asking, call, env, exec, path, prompt, resource, start, tools, user, wish};
+use crate::base::{
+    Asking, call, env, exec, path, prompt, remote, resource, start, tools, user, wish,
+};
 use crate::facts::TO_COME;
 
 fn actions() -> Vec<(&'static str, Asking)> {
@@ -17,6 +19,7 @@ fn actions() -> Vec<(&'static str, Asking)> {
         ("sandbox.network", wish(Wish::Network(NetworkWish::Whole))),
         ("sandbox.env", env("LANG")),
         ("sandbox.socket", wish(Wish::Socket(path("/run/x")))),
+        ("server.connect", remote()),
         ("tool.call", call()),
         ("resource.read", resource()),
         ("prompt.get", prompt()),

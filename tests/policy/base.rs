@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use creance::{
-    Act, Agent, Answer, ArgPath, CallTool, Confinee, Confinement, ConnectHost, Digest, EnvFacts,
-    Environment, GetPrompt, Grant, Guarantee, Launch, Layer, Level, Network, PathFacts, Pin,
-    Places, PolicyOutcome, PolicySet, PolicySource, Principal, ProgramFacts, Project, Query,
-    ReadResource, ReviewTools, Run, RunCommand, RunnerKind, ServerFacts, ServerId, Source,
-    StartServer, ToolClaims, ToolFacts, Transport, Trigger, Wish,
+    Act, Agent, Answer, ArgPath, AuthKind, CallTool, Confinee, Confinement, ConnectHost,
+    ConnectServer, Digest, EnvFacts, Environment, GetPrompt, Grant, Guarantee, Launch, Layer,
+    Level, Network, PathFacts, Pin, Places, PolicyOutcome, PolicySet, PolicySource, Principal,
+    ProgramFacts, Project, Query, ReadResource, ReviewTools, Run, RunCommand, RunnerKind, Scheme,
+    ServerFacts, ServerId, Source, StartServer, ToolClaims, ToolFacts, Transport, Trigger, Wish,
 };
 use serde_json::json;
 
@@ -27,6 +27,7 @@ pub(crate) enum Owned {
     Tools(ReviewTools),
     Wish(Wish),
     Connect(ConnectHost),
+    Remote(Box<ConnectServer>),
     Call(CallTool),
     Read(ReadResource),
     Prompt(GetPrompt),
@@ -54,6 +55,9 @@ impl Asking {
             Owned::Tools(review) => Act::ReviewTools(review),
             Owned::Wish(wish) => Act::Wish(wish),
             Owned::Connect(connect) => Act::Connect(connect),
+            Owned::Remote(connect) => {
+                Act::ConnectServer(connect, connect.addresses.first().copied())
+            }
             Owned::Call(call) => Act::CallTool(call),
             Owned::Read(read) => Act::ReadResource(read),
             Owned::Prompt(get) => Act::GetPrompt(get),
@@ -89,6 +93,13 @@ impl Asking {
         }
     }
 
+    pub(crate) fn remote(&mut self) -> &mut ConnectServer {
+        match &mut self.act {
+            Owned::Remote(connect) => connect,
+            other => panic!("no server.connect: {other:?}"),
+        }
+    }
+
     pub(crate) fn call(&mut self) -> &mut CallTool {
         match &mut self.act {
             Owned::Call(call) => call,
@@ -110,6 +121,7 @@ impl Asking {
             Owned::Call(call) => &mut call.tool.server,
             Owned::Read(read) => &mut read.server,
             Owned::Prompt(get) => &mut get.server,
+            Owned::Remote(connect) => &mut connect.server,
             Owned::Wish(_) | Owned::Connect(_) => self.by.as_mut().expect("a server asks"),
             Owned::Exec(_) => panic!("a command has no server"),
         }
@@ -126,6 +138,23 @@ pub(crate) fn connect(host: &str) -> Asking {
         covered: Answer::None,
     }))
     .by(server())
+}
+
+/// A remote server of the user that was agreed to.
+pub(crate) fn remote() -> Asking {
+    let mut server = server();
+    server.transport = Transport::Http;
+    server.sandboxed = false;
+    Asking::new(Owned::Remote(Box::new(ConnectServer {
+        server,
+        host: "mcp.example.com".parse().expect("a host name"),
+        scheme: Scheme::Https,
+        port: 443,
+        addresses: vec!["8.8.8.8".parse().expect("an address")],
+        auth: AuthKind::None,
+        first_time: false,
+        definition: Digest::of("definition"),
+    })))
 }
 
 pub(crate) fn run() -> Run {

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use creance::{
-    Confinement, EnvFacts, Guarantee, Network, NetworkWish, Pin, PolicyOutcome, Risk, RunnerKind,
-    ServerId, Source, Transport, Trigger, Wish,
+    AuthKind, Confinement, EnvFacts, Guarantee, Network, NetworkWish, Pin, PolicyOutcome, Risk,
+    RunnerKind, Scheme, ServerId, Source, Transport, Trigger, Wish,
 };
 
 use crate::base::{
-    Asking, Owned, arg_path, call, connect, env, exec, lost_path, path, prompt, resource, start,
-    tools, user, weakened, wish,
+    Asking, Owned, arg_path, call, connect, env, exec, lost_path, path, prompt, remote, resource,
+    start, tools, user, weakened, wish,
 };
 
 /// A fact of the schema, a condition on it, and two requests that differ in that fact.
@@ -259,6 +259,24 @@ fn tool_lists() -> Vec<Flip> {
     ]
 }
 
+#[rustfmt::skip]
+fn remote_servers() -> Vec<Flip> {
+    let on = |fact, when: &str, change: fn(&mut Asking)| {
+        flip(fact, "server.connect", when, remote(), change)
+    };
+    vec![
+        on("server.connect.host", r#"context.host == Host::"other.example""#, |a| a.remote().host = "other.example".parse().unwrap()),
+        on("server.connect.host", r#"context.host in Domain::"example""#, |a| a.remote().host = "other.example".parse().unwrap()),
+        on("server.connect.scheme", r#"context.scheme == Scheme::"http""#, |a| { a.remote().addresses = vec!["127.0.0.1".parse().unwrap()]; a.remote().scheme = Scheme::Http }),
+        on("server.connect.port", "context.port == 8443", |a| a.remote().port = 8443),
+        on("server.connect.ip", r#"context.ip.isInRange(ip("9.9.9.0/24"))"#, |a| a.remote().addresses = vec!["9.9.9.9".parse().unwrap()]),
+        on("server.connect.ip_class", r#"context.ip_class == IpClass::"private""#, |a| a.remote().addresses = vec!["10.0.0.1".parse().unwrap()]),
+        on("server.connect.auth", r#"context.auth == AuthKind::"header""#, |a| a.remote().auth = AuthKind::Header),
+        on("server.connect.auth", r#"context.auth == AuthKind::"oauth""#, |a| a.remote().auth = AuthKind::Oauth),
+        on("server.connect.first_time", "context.first_time", |a| a.remote().first_time = true),
+    ]
+}
+
 fn all() -> Vec<Flip> {
     [
         who(),
@@ -270,6 +288,7 @@ fn all() -> Vec<Flip> {
         guarantees(),
         wishes(),
         tool_lists(),
+        remote_servers(),
     ]
     .into_iter()
     .flatten()
@@ -328,7 +347,6 @@ pub(crate) const TO_COME: &[&str] = &[
     "plugin.load",
     "sampling.create",
     "sandbox.secret",
-    "server.connect",
     "web.fetch",
     "web.search",
 ];

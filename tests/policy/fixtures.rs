@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use creance::{
     Answer, EnvFacts, Guarantee, Layer, NetworkWish, Pin, PolicyOutcome, PolicySet, PolicySource,
-    Risk, Role, ServerId, Source, Trigger, Wish,
+    Risk, Role, Scheme, ServerId, Source, Trigger, Wish,
 };
 
 use crate::base::{
-    Asking, Owned, arg_path, call, connect, env, exec, lost_path, path, resource, start, tools,
-    user, weakened, wish,
+    Asking, Owned, arg_path, call, connect, env, exec, lost_path, path, remote, resource, start,
+    tools, user, weakened, wish,
 };
 
 use PolicyOutcome::{Allow, Ask, Deny};
@@ -49,6 +49,15 @@ const NONE: Answer = Answer::None;
 const ALWAYS: Answer = Answer::Remembered;
 const ONCE: Answer = Answer::Once;
 
+fn leads(asking: &mut Asking, to: &str) {
+    asking.remote().addresses = vec![to.parse().unwrap()];
+}
+
+/// The remote server without TLS.
+fn plain() -> Asking {
+    with(remote(), |a| a.remote().scheme = Scheme::Http)
+}
+
 #[rustfmt::skip]
 fn guard_rails() -> Vec<Fixture> {
     let host = |text: &str| {
@@ -74,6 +83,12 @@ fn guard_rails() -> Vec<Fixture> {
         fixture("unresolved-paths", (call(), ALWAYS), (with(call(), |a| a.call().paths.push(lost_path("x"))), Ask(ONCE))),
         fixture("metadata-address", (host("example.com"), ALWAYS), (host("169.254.169.254"), Deny)),
         fixture("inside-address", (host("10.0.0.1"), ALWAYS), (connect("10.0.0.1"), Deny)),
+        fixture("project-remote-server", (with(remote(), project), ALWAYS), (with(remote(), project), Ask(ALWAYS))),
+        fixture("changed-remote-server", (remote(), ALWAYS), (with(remote(), |a| a.server().pin = Pin::Changed), Ask(ALWAYS))),
+        fixture("metadata-host", (remote(), ALWAYS), (with(remote(), |a| leads(a, "169.254.169.254")), Deny)),
+        fixture("unresolved-host", (remote(), ALWAYS), (with(remote(), |a| a.remote().addresses.clear()), Deny)),
+        fixture("inner-server-project", (with(remote(), |a| leads(a, "127.0.0.1")), ALWAYS), (with(with(remote(), project), |a| leads(a, "127.0.0.1")), Deny)),
+        fixture("plain-server", (with(plain(), |a| leads(a, "127.0.0.1")), ALWAYS), (plain(), Deny)),
         fixture("inside-address-project", (host("10.0.0.1"), ALWAYS), (with(host("10.0.0.1"), project), Deny)),
     ]
 }

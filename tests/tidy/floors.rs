@@ -18,10 +18,12 @@ pub(crate) const FLOORS: &[(&str, &[&str], &[&str])] = &[
     // Peers over pipes that somebody else opened. It starts, opens and decides nothing, and speaks to
     // the server below and to the client above: so a face may use it too.
     ("wire", &["transport"], &["words"]),
+    // Asks where a name leads; judges and dials nothing. All that connect ask it.
+    ("look-up", &["lookup"], &["words"]),
     (
         "mechanism",
         &["sandbox", "disk", "terminal", "http", "front"],
-        &["words"],
+        &["words", "look-up"],
     ),
     (
         "enforcement",

@@ -150,10 +150,6 @@ fn a_fault_says_why_it_is_one() {
         r#"{"command": "r", "timeoutMs": 0}"#,
         "1:52: mcpServers.x.timeoutMs must be whole milliseconds from 1 to 86400000",
     );
-    at(
-        r#"{"url": "https://h.test"}"#,
-        "1:17: mcpServers.x is a remote server, and remote servers are not supported by this version",
-    );
     at(r#"[]"#, "1:22: mcpServers.x must be an object, not a list");
     check(
         r#"{"toolnames": "mcp"}"#,
@@ -304,9 +300,14 @@ fn mcp_09_variables() {
     assert_eq!(expect["a"]["env"], serde_json::json!(a.environment().0));
     let b = parsed.servers[1].as_ref().unwrap_err();
     assert_eq!(expect["b"], format!("disabled: {}", b.what()));
-    let c = parsed.servers[2].as_ref().unwrap_err();
-    assert!(c.reason.contains("remote servers are not supported"));
-    let printed = format!("{parsed:?}{}{b}{c}", a.shown());
+    let c = parsed.servers[2].as_ref().unwrap();
+    let remote = c.remote.as_ref().unwrap();
+    assert_eq!(expect["c"]["url"], remote.address.as_str());
+    assert_eq!(
+        remote.headers["authorization"].value,
+        "Bearer s3cr3t-${HOME}"
+    );
+    let printed = format!("{parsed:?}{}{b}{}", a.shown(), c.shown());
     assert!(
         !printed.contains("s3cr3t") && !printed.contains("/opt/t"),
         "{printed}"
@@ -324,8 +325,9 @@ fn mcp_10_comments() {
         Source::Project,
         &BTreeMap::new(),
     );
-    let web = parsed.servers[0].as_ref().unwrap_err();
-    assert!(web.reason.contains("remote servers are not supported"));
+    let web = parsed.servers[0].as_ref().unwrap();
+    let web = web.remote.as_ref().unwrap();
+    assert_eq!(web.address.as_str(), "https://mcp.example.test/mcp");
     let fs = parsed.servers[1].as_ref().unwrap();
     assert_eq!(fs.args(), ["--note", "a, } // not a comment /* either */"]);
 }

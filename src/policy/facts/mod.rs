@@ -6,6 +6,7 @@ mod build;
 mod host;
 mod path;
 mod question;
+mod remote;
 mod scene;
 mod shape;
 mod start;

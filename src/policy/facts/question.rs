@@ -10,8 +10,8 @@ use crate::policy::members::Members;
 use crate::policy::polarity::FLAGS;
 use crate::policy::vocabulary::{TYPES, Vocabulary, uid};
 use crate::request::{
-    Act, Action, Answer, CallTool, ConnectHost, GetPrompt, NetworkWish, Principal, Query,
-    ReadResource, ReviewTools, RunCommand, ServerFacts, StartServer, ToolFacts, Wish,
+    Act, Action, Answer, CallTool, ConnectHost, ConnectServer, GetPrompt, NetworkWish, Principal,
+    Query, ReadResource, ReviewTools, RunCommand, ServerFacts, StartServer, ToolFacts, Wish,
 };
 
 use super::args::Flat;
@@ -19,7 +19,7 @@ use super::build::{
     Entities, FactError, Mentioned, Value, literal, number, reference, text, texts, unfit,
 };
 use super::steady::Steady;
-use super::{host, path, shape, start, typed, who};
+use super::{host, path, remote, shape, start, typed, who};
 
 /// In which of the schema's environments a query stands: the types of principal and resource, and
 /// the action.
@@ -136,7 +136,7 @@ fn put(
         Principal::Agent(agent) => who::add_agent(&mut entities, agent),
         Principal::Server(server) => who::add_server(&mut entities, server),
     };
-    let (resource, mut fields) = resource(&mut entities, &query.act);
+    let (resource, mut fields) = resource(&mut entities, &query.act)?;
     fields.push(("run", who::run(&mut entities, query.run)?));
     let mut name = action_name(&query.act);
     if let Some((own, input)) = own {
@@ -164,8 +164,8 @@ fn named_paths<'a>(act: &Act<'a>) -> HashSet<&'a str> {
     }
 }
 
-fn resource(entities: &mut Entities<'_>, act: &Act<'_>) -> (EntityUID, Fields) {
-    match *act {
+fn resource(entities: &mut Entities<'_>, act: &Act<'_>) -> Result<(EntityUID, Fields), FactError> {
+    Ok(match *act {
         Act::StartServer(start) => {
             let server = who::add_server(entities, &start.server);
             (server, start::server(entities, start))
@@ -183,6 +183,10 @@ fn resource(entities: &mut Entities<'_>, act: &Act<'_>) -> (EntityUID, Fields) {
             let fields = network_fields(connect.port, listed);
             (host::add(entities, &connect.host), fields)
         }
+        Act::ConnectServer(connect, address) => {
+            let server = who::add_server(entities, &connect.server);
+            (server, remote::server(entities, connect, address)?)
+        }
         Act::CallTool(call) => {
             let tool = add_tool(entities, &call.tool);
             (tool, self::call(entities, call))
@@ -193,7 +197,7 @@ fn resource(entities: &mut Entities<'_>, act: &Act<'_>) -> (EntityUID, Fields) {
             let program = who::add_program(entities, &command.program);
             (program, start::command(command))
         }
-    }
+    })
 }
 
 pub(super) fn wish(entities: &mut Entities<'_>, wish: &Wish) -> (EntityUID, Fields) {
@@ -351,6 +355,7 @@ pub(crate) fn action_name(act: &Act<'_>) -> &'static str {
         Act::Wish(Wish::Env(_)) => "sandbox.env",
         Act::Wish(Wish::Socket(_)) => "sandbox.socket",
         Act::Connect(_) => ConnectHost::NAME,
+        Act::ConnectServer(..) => ConnectServer::NAME,
         Act::CallTool(_) => CallTool::NAME,
         Act::ReadResource(_) => ReadResource::NAME,
         Act::GetPrompt(_) => GetPrompt::NAME,
@@ -368,6 +373,7 @@ pub(crate) fn named_resource(act: &Act<'_>) -> String {
         Act::Wish(Wish::Network(network)) => network.to_string(),
         Act::Wish(Wish::Env(variable)) => variable.name.clone(),
         Act::Connect(connect) => connect.target(),
+        Act::ConnectServer(connect, _) => who::server_name(&connect.server.id),
         Act::CallTool(call) => qualified(&call.tool.server, &call.tool.name),
         Act::ReadResource(read) => qualified(&read.server, &read.uri),
         Act::GetPrompt(get) => qualified(&get.server, &get.name),

@@ -14,7 +14,6 @@ mod hello;
 mod limits;
 mod listen;
 mod meter;
-mod names;
 mod outside;
 mod proxy;
 mod refusal;

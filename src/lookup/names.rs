@@ -1,4 +1,4 @@
-//! What a name of the proxy leads to without asking anybody: this machine's own list of hosts, and
+//! What a name leads to without asking anybody: this machine's own list of hosts, and
 //! `localhost`. Each address that comes of it is judged like any other.
 
 use std::fs::File;
