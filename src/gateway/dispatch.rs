@@ -11,6 +11,15 @@ use crate::transport::Cancel;
 use super::serve::Gateway;
 use super::{pipeline, status, turn};
 
+/// In which era one request is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// After a handshake.
+    Legacy,
+    /// For itself.
+    Modern,
+}
+
 impl Gateway {
     /// Answers a request, or begins to.
     pub(super) async fn request(&self, request: Request) {
@@ -19,7 +28,10 @@ impl Gateway {
             Ok(said) => said,
             Err(error) => return self.answer(id, Err(error)).await,
         };
-        let modern = said.is_some();
+        let manner = match &said {
+            Some(_) => Manner::Modern,
+            None => Manner::Legacy,
+        };
         if let Some(said) = &said {
             if method == era::DISCOVER {
                 self.client().met(said);
@@ -28,19 +40,22 @@ impl Gateway {
                 self.begin();
             }
         }
-        let answer = match (method.as_str(), modern) {
-            ("initialize", false) => self.initialize(params.as_ref()),
-            ("ping", false) => Ok(Json::Object(Object::default())),
-            (era::DISCOVER, true) => Ok(self.discover()),
-            (era::LISTEN, true) => return self.listen(id, params.as_ref()),
-            (known, false) if is_known(known, modern) && !self.client().is_legacy() => Err(
-                RpcError::new(INVALID_REQUEST, "the first request must be `initialize`"),
-            ),
+        let answer = match (method.as_str(), manner) {
+            ("initialize", Manner::Legacy) => self.initialize(params.as_ref()),
+            ("ping", Manner::Legacy) => Ok(Json::Object(Object::default())),
+            (era::DISCOVER, Manner::Modern) => Ok(self.discover()),
+            (era::LISTEN, Manner::Modern) => return self.listen(id, params.as_ref()),
+            (known, Manner::Legacy) if is_known(known, manner) && !self.client().is_legacy() => {
+                Err(RpcError::new(
+                    INVALID_REQUEST,
+                    "the first request must be `initialize`",
+                ))
+            }
             ("tools/list", _) => no_cursor(params.as_ref()).map(|()| self.list()),
-            (known, _) if is_known(known, modern) => {
+            (known, _) if is_known(known, manner) => {
                 return match said {
                     Some(said) if Self::may_ask(&method) => self.turn(id, method, params, said),
-                    _ => self.work(id, method, params, modern),
+                    _ => self.work(id, method, params, manner),
                 };
             }
             _ => Err(RpcError::new(
@@ -48,7 +63,7 @@ impl Gateway {
                 format!("no method `{}`", crate::clean::line(&method, 100)),
             )),
         };
-        self.answer_as(id, &method, modern, answer).await;
+        self.answer_as(id, &method, manner, answer).await;
     }
 
     /// Answers in the client's era.
@@ -56,15 +71,15 @@ impl Gateway {
         &self,
         id: Id,
         method: &str,
-        modern: bool,
+        manner: Manner,
         outcome: Result<Json, RpcError>,
     ) {
         let outcome = match outcome {
-            Ok(mut result) if modern => {
+            Ok(mut result) if manner == Manner::Modern => {
                 era::put_on(method, &mut result, turn::server_info());
                 Ok(result)
             }
-            Err(error) if modern && error.code() == RESOURCE_NOT_FOUND => {
+            Err(error) if manner == Manner::Modern && error.code() == RESOURCE_NOT_FOUND => {
                 Err(error.with_code(INVALID_PARAMS))
             }
             outcome => outcome,
@@ -85,7 +100,7 @@ impl Gateway {
     }
 
     /// Does what takes a while beside the conversation.
-    fn work(&self, id: Id, method: String, params: Option<Object>, modern: bool) {
+    fn work(&self, id: Id, method: String, params: Option<Object>, manner: Manner) {
         let Some(gateway) = self.handle().upgrade() else {
             return;
         };
@@ -96,7 +111,7 @@ impl Gateway {
             gateway.forget_call(&id);
             // A cancelled request gets no response (MCP, Cancellation).
             if !cancel.is_cancelled() {
-                gateway.answer_as(id, &method, modern, answer).await;
+                gateway.answer_as(id, &method, manner, answer).await;
             }
         });
     }
@@ -127,9 +142,11 @@ impl Gateway {
 }
 
 /// Whether a method is spoken here, beside those of the handshake.
-fn is_known(method: &str, modern: bool) -> bool {
+fn is_known(method: &str, manner: Manner) -> bool {
     match method {
-        "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe" => !modern,
+        "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe" => {
+            manner == Manner::Legacy
+        }
         "tools/list"
         | "tools/call"
         | "prompts/list"

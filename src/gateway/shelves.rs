@@ -124,17 +124,16 @@ impl Gateway {
         let mut seen = HashSet::new();
         let mut items = Vec::new();
         for (seat, list) in self.lists(listing).await {
-            for raw in list.iter() {
+            let fresh = list.iter().filter(|raw| {
                 let uri = address(listing, raw);
-                if !is_plain(uri) || !seen.insert(uri.to_owned()) {
-                    continue;
-                }
-                let action = fetch::reading(&seat.server, uri);
-                if listing == Listing::Resources && fetch::hopeless(self.line(), &agent, &action) {
-                    continue;
-                }
-                items.push(described(&seat, raw));
-            }
+                is_plain(uri) && seen.insert(uri.to_owned())
+            });
+            // Of a template it is not known what will be read.
+            let own = fresh.filter(|raw| {
+                let action = fetch::reading(&seat.server, address(listing, raw));
+                listing != Listing::Resources || !fetch::hopeless(self.line(), &agent, &action)
+            });
+            items.extend(own.map(|raw| described(&seat, raw)));
         }
         items
     }
@@ -176,35 +175,32 @@ impl Gateway {
 
     /// What of a server's resources is not listed, and why: for its state.
     pub(super) fn unlisted(&self, member: &Member) -> Vec<String> {
-        let mut lines = Vec::new();
-        for listing in [Listing::Resources, Listing::Templates] {
-            let mut seen: HashSet<String> = HashSet::new();
-            for seat in self.seats() {
-                let items = seat.server.on_shelf(listing);
-                let mut twice = 0;
-                let mut odd = 0;
-                for raw in items.iter() {
-                    let uri = address(listing, raw);
-                    odd += usize::from(!is_plain(uri));
-                    twice += usize::from(is_plain(uri) && !seen.insert(uri.to_owned()));
-                }
-                if seat.member.id() != member.id() {
-                    continue;
-                }
-                let words = listing.words();
-                if twice > 0 {
-                    lines.push(format!(
-                        "{twice} of its {words} are not listed: another server has the same address"
-                    ));
-                }
-                if odd > 0 {
-                    lines.push(format!(
-                        "{odd} of its {words} are not listed: their addresses have hidden characters"
-                    ));
-                }
+        let of = [Listing::Resources, Listing::Templates].into_iter();
+        of.flat_map(|listing| self.unlisted_of(member, listing))
+            .collect()
+    }
+
+    fn unlisted_of(&self, member: &Member, listing: Listing) -> Vec<String> {
+        let words = listing.words();
+        let mut seen: HashSet<String> = HashSet::new();
+        for seat in self.seats() {
+            let items = seat.server.on_shelf(listing);
+            let uris = items.iter().map(|raw| address(listing, raw));
+            let (plain, odd): (Vec<&str>, Vec<&str>) = uris.partition(|uri| is_plain(uri));
+            let twice = plain.iter().filter(|uri| seen.contains(**uri)).count();
+            if seat.member.id() == member.id() {
+                let told = [
+                    (twice, "another server has the same address"),
+                    (odd.len(), "their addresses have hidden characters"),
+                ];
+                let told = told.into_iter().filter(|(count, _)| *count > 0);
+                return told
+                    .map(|(count, why)| format!("{count} of its {words} are not listed: {why}"))
+                    .collect();
             }
+            seen.extend(plain.into_iter().map(str::to_owned));
         }
-        lines
+        Vec::new()
     }
 }
 

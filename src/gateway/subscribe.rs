@@ -13,6 +13,7 @@ use crate::protocol::rpc::{INVALID_PARAMS, Id, METHOD_NOT_FOUND, Notification, R
 use crate::request::ServerId;
 use crate::transport::Cancel;
 
+use super::dispatch::Manner;
 use super::member::Member;
 use super::serve::Gateway;
 
@@ -172,10 +173,10 @@ impl Gateway {
         let mut shares: HashMap<ServerId, BTreeSet<String>> = HashMap::new();
         {
             let held = self.held();
-            for uri in held.wanted() {
-                if let Some(owner) = held.owners.get(uri) {
-                    shares.entry(owner.clone()).or_default().insert(uri.clone());
-                }
+            let owned = held.wanted().into_iter();
+            let owned = owned.filter_map(|uri| Some((uri, held.owners.get(uri)?)));
+            for (uri, owner) in owned {
+                shares.entry(owner.clone()).or_default().insert(uri.clone());
             }
         }
         for member in self.members() {
@@ -199,12 +200,12 @@ impl Gateway {
                     let text = format!("at most {STREAMS_MAX} streams are open at a time");
                     let error = RpcError::new(INVALID_PARAMS, text);
                     gateway
-                        .answer_as(id.clone(), era::LISTEN, true, Err(error))
+                        .answer_as(id.clone(), era::LISTEN, Manner::Modern, Err(error))
                         .await;
                 }
                 Err(error) => {
                     gateway
-                        .answer_as(id.clone(), era::LISTEN, true, Err(error))
+                        .answer_as(id.clone(), era::LISTEN, Manner::Modern, Err(error))
                         .await
                 }
             }
@@ -241,7 +242,7 @@ impl Gateway {
         if self.is_closing() {
             let mut end = Object::default();
             era::with_meta(&mut end, META_SUBSCRIPTION, id.to_json());
-            self.answer_as(id.clone(), era::LISTEN, true, Ok(end.into()))
+            self.answer_as(id.clone(), era::LISTEN, Manner::Modern, Ok(end.into()))
                 .await;
         }
     }

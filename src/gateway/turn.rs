@@ -8,7 +8,8 @@ use crate::protocol::mcp::Envelope;
 use crate::protocol::rpc::{Id, RpcError};
 use crate::transport::Cancel;
 
-use super::rounds::{PARKED, Work, request_digest};
+use super::dispatch::Manner;
+use super::rounds::{PARKED, Ticket, Work, request_digest};
 use super::serve::Gateway;
 
 /// Requests whose answers may ask for input (2026-07-28, multi round-trip requests).
@@ -42,7 +43,11 @@ impl Gateway {
         self.spawn(async move {
             match work {
                 Ok(work) => gateway.drive(id, method, said, work).await,
-                Err(error) => gateway.answer_as(id, &method, true, Err(error)).await,
+                Err(error) => {
+                    gateway
+                        .answer_as(id, &method, Manner::Modern, Err(error))
+                        .await
+                }
             }
         });
     }
@@ -84,12 +89,7 @@ impl Gateway {
             if !asks.is_empty() {
                 self.forget_call(&id);
                 let (ticket, asking) = self.client().rounds().park(work, asks);
-                if let Some(gateway) = self.handle().upgrade() {
-                    self.spawn(async move {
-                        tokio::time::sleep(PARKED).await;
-                        gateway.client().rounds().expire(ticket);
-                    });
-                }
+                self.expire_later(ticket);
                 return self.answer(id, Ok(asking)).await;
             }
             tokio::select! {
@@ -98,7 +98,7 @@ impl Gateway {
                     // A cancelled request gets no response (MCP, Cancellation).
                     if !work.cancel.is_cancelled() {
                         let outcome = outcome.unwrap_or_else(|_| Err(abandoned()));
-                        self.answer_as(id, &method, true, outcome).await;
+                        self.answer_as(id, &method, Manner::Modern, outcome).await;
                     }
                     return;
                 }
@@ -106,6 +106,17 @@ impl Gateway {
                 _ = news.changed() => {}
             }
         }
+    }
+
+    /// Gives up a call whose client does not come back.
+    fn expire_later(&self, ticket: Ticket) {
+        let gateway = self.handle();
+        self.spawn(async move {
+            tokio::time::sleep(PARKED).await;
+            if let Some(gateway) = gateway.upgrade() {
+                gateway.client().rounds().expire(ticket);
+            }
+        });
     }
 
     /// Waits until the client has answered what it is asked, where it can be asked on its calls.

@@ -123,6 +123,15 @@ impl Gateway {
         }
     }
 
+    /// Passes on what a server says to the client.
+    fn pass(&self, member: &Member, note: &Notification) {
+        match note.method.as_str() {
+            "notifications/message" => self.pass_log(member, note),
+            "notifications/resources/updated" => self.pass_update(member, note),
+            _ => {}
+        }
+    }
+
     /// What a server has beside tools came or went.
     fn beside_changed(&self, server: &Server) {
         for listing in [Listing::Prompts, Listing::Resources] {
@@ -206,11 +215,7 @@ async fn until_closed(
             UpstreamEvent::Closed(why) => return why,
             UpstreamEvent::Note(note) => {
                 if let Some(gateway) = gateway.upgrade() {
-                    match note.method.as_str() {
-                        "notifications/message" => gateway.pass_log(member, &note),
-                        "notifications/resources/updated" => gateway.pass_update(member, &note),
-                        _ => {}
-                    }
+                    gateway.pass(member, &note);
                 }
                 heed(member, UpstreamEvent::Note(note));
             }

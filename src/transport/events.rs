@@ -84,9 +84,8 @@ impl Board {
     pub(super) fn note(&self, note: Notification) {
         self.pin(|pinned| {
             if let Some(listing) = changed(&note.method) {
-                if !pinned.changed.contains(&listing) {
-                    pinned.changed.push(listing);
-                }
+                pinned.changed.retain(|known| *known != listing);
+                pinned.changed.push(listing);
             } else if pinned.notes.len() < NOTES_MAX {
                 pinned.notes.push_back(note);
             } else {

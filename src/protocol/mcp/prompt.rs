@@ -28,16 +28,8 @@ impl PromptCall {
             None | Some(Json::Null) => {}
             Some(Json::Object(given)) => {
                 for (key, value) in given.iter() {
-                    match value {
-                        Json::String(text) => arguments.push((key.to_owned(), text.clone())),
-                        other => {
-                            let key = crate::clean::line(key, 80);
-                            let kind = other.kind();
-                            return refuse(format!(
-                                "`params.arguments.{key}` must be a string, this is {kind}"
-                            ));
-                        }
-                    }
+                    let text = text_of(key, value)?;
+                    arguments.push((key.to_owned(), text));
                 }
             }
             Some(other) => {
@@ -52,4 +44,16 @@ impl PromptCall {
             arguments,
         })
     }
+}
+
+fn text_of(key: &str, value: &Json) -> Result<String, RpcError> {
+    if let Json::String(text) = value {
+        return Ok(text.clone());
+    }
+    let key = crate::clean::line(key, 80);
+    let kind = value.kind();
+    Err(RpcError::new(
+        INVALID_PARAMS,
+        format!("`params.arguments.{key}` must be a string, this is {kind}"),
+    ))
 }

@@ -333,6 +333,6 @@ fn the_handshake_comes_first_and_once() {
     raw.notify("notifications/no-such-thing", &json!({ "x": [] }));
     raw.line("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":99}}");
     assert!(raw.request("ping", &json!({}))["result"].is_object());
-    let unknown = raw.request("resources/list", &json!({}));
+    let unknown = raw.request("tasks/list", &json!({}));
     assert_eq!(unknown["error"]["code"], -32601, "{unknown}");
 }
