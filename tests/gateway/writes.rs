@@ -45,7 +45,8 @@ fn sbx_06_commands_write_through_no_link() {
             assert_eq!(outside(name), None, "{name}: {said}");
         }
     };
-    stage.write("home/project/case/ws/policies/rules.cedar", UNTIDY);
+    let (done, said) = in_ws(&["policy", "init", "careful", "policies"]);
+    assert!(done, "{said}");
     for line in include_str!("../cases/sandbox/SBX-06.paths.tsv")
         .lines()
         .skip(1)
@@ -59,6 +60,14 @@ fn sbx_06_commands_write_through_no_link() {
     let written = fs::read_to_string(root.join("ws/sub/real.txt")).unwrap();
     assert!(written.contains("<testsuite"), "{written}");
     assert!(root.join("ws/inside.txt").is_symlink());
+
+    let fifo = Command::new("mkfifo").arg(root.join("ws/pipe")).status();
+    assert!(fifo.unwrap().success());
+    for path in ["pipe", "sub"] {
+        let (done, said) = in_ws(&["policy", "test", "policies", "--junit", path]);
+        assert!(!done, "{path}: {said}");
+    }
+    assert!(!root.join("ws/pipe").metadata().unwrap().is_file());
 
     // Policies behind a link are formatted where they are, or not at all.
     fs::write(root.join("outside/rules.cedar"), UNTIDY).unwrap();
@@ -84,13 +93,6 @@ fn sbx_06_commands_write_through_no_link() {
     let (done, said) = in_ws(&["policy", "bundle", "policies", "--name", "acme"]);
     assert!(!done, "{said}");
     untouched(&said);
-    let fifo = Command::new("mkfifo").arg(root.join("ws/pipe")).status();
-    assert!(fifo.unwrap().success());
-    for path in ["pipe", "sub"] {
-        let (done, said) = in_ws(&["policy", "test", "policies", "--junit", path]);
-        assert!(!done, "{path}: {said}");
-    }
-
     // The gateway goes into no client's file behind a link.
     fs::create_dir(root.join("ws/.cursor")).unwrap();
     symlink("../../outside/victim.txt", root.join("ws/.cursor/mcp.json")).unwrap();
