@@ -19,8 +19,8 @@ use crate::transport::{CallError, Known, ServerHello, ServerTools, Upstream, Ups
 
 use super::connected::{self, Connected};
 use super::launch::{self, Phase};
-use super::link;
 use super::line::Line;
+use super::link;
 use super::present::{self, RemoteView};
 use super::server::Server;
 use super::start_error::StartError;

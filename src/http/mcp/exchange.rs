@@ -99,7 +99,12 @@ impl Exchange<'_> {
         let session = status == 404 && self.headed.modern.is_none() && self.shared.has_session();
         let told = self.error(answer).await;
         if session {
+            // Its own caller is told before all others.
+            if let Err(fault) = told {
+                self.shared.fail(self.id, &fault.to_string()).await;
+            }
             session_ended(self.shared);
+            return Ok(());
         }
         told
     }
