@@ -21,6 +21,8 @@ pub(crate) mod reply;
 mod server;
 mod shelf;
 mod sheet;
+#[cfg(feature = "http")]
+pub(crate) mod sign_in;
 mod signals;
 mod start_error;
 mod terms;

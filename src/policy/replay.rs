@@ -11,7 +11,7 @@ use crate::audit::{EventKind, OutcomeKind, Record};
 use crate::grant::{Confinement, Environment, Grant, Guarantee, Launch, Level};
 use crate::request::{
     Act, Agent, CallTool, ConnectServer, GetPrompt, Principal, Query, ReadResource, ReviewTools,
-    Role, Run, RunCommand, ServerFacts, StartServer, ToolFacts, Wish,
+    Role, Run, RunCommand, ServerFacts, SignIn, StartServer, ToolFacts, Wish,
 };
 
 use super::explain::Explanation;
@@ -188,6 +188,7 @@ enum Acted {
     Resource(ReadResource),
     Prompt(GetPrompt),
     Command(Box<RunCommand>),
+    SignIn(Box<SignIn>),
 }
 
 impl Recorded {
@@ -207,6 +208,7 @@ impl Recorded {
             Acted::Resource(read) => Act::ReadResource(read),
             Acted::Prompt(get) => Act::GetPrompt(get),
             Acted::Command(command) => Act::RunCommand(command),
+            Acted::SignIn(sign_in) => Act::SignIn(sign_in),
         };
         Query::new(&self.agent, principal, act, &self.run)
     }
@@ -231,6 +233,10 @@ impl Recorded {
                 arguments: members.get("arguments")?,
             }),
             "exec.run" => Acted::Command(Box::new(command(&members)?)),
+            "oauth.sign_in" => {
+                let read = SignIn::deserialize(facts).map_err(|error| error.to_string())?;
+                Acted::SignIn(Box::new(read))
+            }
             name if name.starts_with("sandbox.") => {
                 Acted::Wish(Wish::deserialize(facts).map_err(|error| error.to_string())?)
             }

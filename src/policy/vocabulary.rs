@@ -85,6 +85,8 @@ types! {
     args: "Args",
     numbers: "Numbers",
     arg_paths: "ArgPaths",
+    issuer: "Issuer",
+    scheme: "Scheme",
 }
 
 /// An entity's name.
