@@ -76,6 +76,11 @@ impl Vault {
         Ok(VaultLock { _file: file })
     }
 
+    /// Whether something is kept under a key.
+    pub(crate) fn holds(&self, key: &str) -> bool {
+        self.path(key, "json").is_file()
+    }
+
     /// What is kept under a key.
     pub(crate) fn read(&self, key: &str) -> io::Result<Option<Safe>> {
         let Some(file) = self.file(key)? else {
@@ -85,7 +90,10 @@ impl Vault {
             Some(secret) => secret,
             None => key_store::read(key).map_err(io::Error::other)?,
         };
-        Ok(Some(Safe { open: file.open, secret }))
+        Ok(Some(Safe {
+            open: file.open,
+            secret,
+        }))
     }
 
     /// Replaces what is kept under a key.
@@ -123,7 +131,9 @@ impl Vault {
         };
         refuse_strangers(&path, &file)?;
         let text = Zeroizing::new(io::read_to_string(file)?);
-        serde_json::from_str(&text).map(Some).map_err(io::Error::other)
+        serde_json::from_str(&text)
+            .map(Some)
+            .map_err(io::Error::other)
     }
 
     fn path(&self, key: &str, ending: &str) -> PathBuf {
@@ -137,7 +147,10 @@ fn refuse_strangers(path: &Path, file: &File) -> io::Result<()> {
     if os::is_own(&meta) && !os::others_write(&meta) {
         return os::make_private(file, &meta);
     }
-    let text = format!("`{}` can be changed by others: remove it, and sign in again", path.display());
+    let text = format!(
+        "`{}` can be changed by others: remove it, and sign in again",
+        path.display()
+    );
     Err(io::Error::new(io::ErrorKind::PermissionDenied, text))
 }
 
@@ -148,7 +161,8 @@ mod key_store {
     use super::SERVICE;
 
     fn entry(key: &str) -> Result<Entry, String> {
-        Entry::new(SERVICE, key).map_err(|_| "the key store of the system cannot be reached".to_owned())
+        Entry::new(SERVICE, key)
+            .map_err(|_| "the key store of the system cannot be reached".to_owned())
     }
 
     pub(super) fn read(key: &str) -> Result<String, String> {
@@ -162,7 +176,11 @@ mod key_store {
         entry.set_password(secret).map_err(refused)?;
         // What cannot be read again was not kept.
         let again = entry.get_password().map_err(refused)?;
-        if again == secret { Ok(()) } else { Err("the key store of the system gives something else".to_owned()) }
+        if again == secret {
+            Ok(())
+        } else {
+            Err("the key store of the system gives something else".to_owned())
+        }
     }
 
     pub(super) fn remove(key: &str) -> Result<(), String> {

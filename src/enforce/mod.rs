@@ -2,12 +2,15 @@
 
 pub(crate) mod agreed;
 pub(crate) mod arguments;
+mod authorised;
+#[cfg(feature = "http")]
+mod authority;
 pub(crate) mod call;
 mod code;
 pub(crate) mod command;
+mod connected;
 mod eras;
 pub(crate) mod fetch;
-mod connected;
 pub(crate) mod hints;
 pub(crate) mod launch;
 mod line;
@@ -19,8 +22,8 @@ pub(crate) mod reach;
 pub(crate) mod remote;
 pub(crate) mod reply;
 mod server;
-mod shelf;
 mod sheet;
+mod shelf;
 #[cfg(feature = "http")]
 pub(crate) mod sign_in;
 mod signals;
@@ -28,6 +31,8 @@ mod start_error;
 mod terms;
 mod tool;
 pub(crate) mod tools;
+#[cfg(feature = "http")]
+mod web;
 
 pub(crate) use eras::Eras;
 pub(crate) use line::{Ground, Line};

@@ -274,10 +274,13 @@ pub(crate) fn sign_in(sign_in: &SignIn, (url, callback): (&str, &str)) -> Asked 
         sheet.warn("the page is not encrypted");
     }
     let host = sign_in.page.split_once("://").map_or("", |(_, host)| host);
-    let host: Option<crate::address::HostName> = host.split(':').next().and_then(|host| host.parse().ok());
+    let host: Option<crate::address::HostName> =
+        host.split(':').next().and_then(|host| host.parse().ok());
     if let Some(readable) = host.and_then(|host| host.in_other_letters()) {
         sheet.line("in other letters", &readable);
-        sheet.warn("the name has letters of other scripts, which can look like those of another name");
+        sheet.warn(
+            "the name has letters of other scripts, which can look like those of another name",
+        );
     }
     sheet.asked
 }

@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::address::{HostName, Target};
 use crate::audit::{EventKind, Outcome};
 use crate::clean;
+use crate::config;
 use crate::decision::{Asking, Decision, DecisionError, DecisionPoint, Denial};
 use crate::digest::Digest;
 use crate::disk::{self, Vault};
@@ -18,6 +19,7 @@ use crate::request::{ServerFacts, SignIn, Source};
 use crate::signin::{self, Browser, Client, Ground, Prospect, SignInError, Tokens, Wanted, Web};
 
 use super::present;
+use super::web::SignInWeb;
 
 /// What signing in takes beside the line.
 #[derive(Clone, Debug)]
@@ -78,16 +80,48 @@ pub(crate) struct Cause {
     pub(crate) more: Vec<String>,
 }
 
+/// Under what a sign-in is kept: the server where it is configured, and its address.
+pub(super) fn key(subject: &str, url: &str) -> String {
+    Digest::of_fields("sign-in/1", [subject, url]).to_string()
+}
+
 impl Remote {
-    /// Under what its sign-in is kept: the server where it is configured, and its address.
+    pub(crate) fn new(facts: ServerFacts, remote: &config::Remote) -> Self {
+        let oauth = remote.oauth.clone();
+        let client = Client {
+            id: oauth.client_id,
+            secret: oauth.client_secret.map(|secret| secret.value),
+            document: oauth.client_metadata_url,
+            redirect: oauth.redirect_uri,
+            scopes: oauth.scopes,
+            issuer: oauth.issuer,
+        };
+        Self {
+            facts,
+            url: remote.address.as_str().to_owned(),
+            client,
+        }
+    }
+
     fn key(&self) -> String {
-        Digest::of_fields("sign-in/1", [self.facts.subject.as_str(), self.url.as_str()]).to_string()
+        key(&self.facts.subject, &self.url)
+    }
+
+    fn web(&self) -> Arc<dyn Web> {
+        match self.ground() {
+            Ground::ThisMachine => Arc::new(SignInWeb::this_machine()),
+            Ground::Public => Arc::new(SignInWeb::public()),
+        }
     }
 
     /// A sign-in server on this machine is for a server on this machine, of the user's own.
     fn ground(&self) -> Ground {
         let own = matches!(self.facts.id.source, Source::User | Source::Org);
-        if own && signin::is_local(&self.url) { Ground::ThisMachine } else { Ground::Public }
+        if own && signin::is_local(&self.url) {
+            Ground::ThisMachine
+        } else {
+            Ground::Public
+        }
     }
 
     fn wanted(&self, cause: Cause) -> Wanted {
@@ -102,13 +136,13 @@ impl Remote {
     }
 
     /// Its tokens.
-    pub(crate) fn tokens(&self, vault: &Vault, web: Arc<dyn Web>) -> Tokens {
-        Tokens::new(vault.clone(), self.wanted(Cause::default()), web, disk::clock)
-    }
-
-    /// Where its sign-ins go out.
-    pub(crate) fn reaches_this_machine(&self) -> bool {
-        self.ground() == Ground::ThisMachine
+    pub(crate) fn tokens(&self, vault: &Vault) -> Tokens {
+        Tokens::new(
+            vault.clone(),
+            self.wanted(Cause::default()),
+            self.web(),
+            disk::clock,
+        )
     }
 }
 
@@ -116,10 +150,10 @@ impl Remote {
 pub(crate) async fn sign_in(
     (point, asking): (&DecisionPoint, Asking<'_>),
     remote: &Remote,
-    (cause, web): (Cause, Arc<dyn Web>),
+    cause: Cause,
     (tools, show): (&SignIns, &(dyn Fn(&str) + Send + Sync)),
 ) -> Result<Vec<String>, NotSignedIn> {
-    let prospect = signin::prospect(web, &tools.vault, remote.wanted(cause)).await?;
+    let prospect = signin::prospect(remote.web(), &tools.vault, remote.wanted(cause)).await?;
     let action = action(remote, &prospect).await;
     let callback = prospect.callback().to_owned();
     let present = |action: &SignIn| present::sign_in(action, (&remote.url, &callback));
@@ -130,7 +164,11 @@ pub(crate) async fn sign_in(
     let (action, seq) = point.redeem(permit).map_err(NotSignedIn::Denied)?;
     let begun = Instant::now();
     let done = prospect
-        .sign_in(&tools.vault, (Arc::clone(&tools.browser), show), disk::clock)
+        .sign_in(
+            &tools.vault,
+            (Arc::clone(&tools.browser), show),
+            disk::clock,
+        )
         .await;
     let (result, why) = match &done {
         Ok(_) => ("signed-in", String::new()),
@@ -153,7 +191,11 @@ pub(crate) async fn sign_in(
 }
 
 /// Signs out: what is kept is forgotten. Whether there was something.
-pub(crate) async fn sign_out(point: &DecisionPoint, remote: &Remote, vault: &Vault) -> Result<bool, NotSignedIn> {
+pub(crate) async fn sign_out(
+    point: &DecisionPoint,
+    remote: &Remote,
+    vault: &Vault,
+) -> Result<bool, NotSignedIn> {
     let note = EventKind::Note {
         name: "signed-out".to_owned(),
         details: json!({ "server": remote.facts.id.to_string() }),
@@ -196,7 +238,10 @@ async fn addresses(target: &Target) -> Vec<IpAddr> {
 
 /// Whether one host is the other, or below it.
 fn related(one: &HostName, other: &HostName) -> bool {
-    let below = |one: &str, other: &str| one.strip_suffix(other).is_some_and(|rest| rest.ends_with('.'));
+    let below = |one: &str, other: &str| {
+        one.strip_suffix(other)
+            .is_some_and(|rest| rest.ends_with('.'))
+    };
     one == other
         || (one.address().is_none()
             && other.address().is_none()

@@ -86,7 +86,6 @@ types! {
     numbers: "Numbers",
     arg_paths: "ArgPaths",
     issuer: "Issuer",
-    scheme: "Scheme",
 }
 
 /// An entity's name.

@@ -31,6 +31,8 @@ mod serve;
 mod serve_http;
 mod server;
 mod session;
+#[cfg(feature = "http")]
+mod sign_in;
 mod spec;
 #[cfg(unix)]
 #[cfg(test)]

@@ -31,7 +31,9 @@ pub(super) struct Callback {
 impl Callback {
     /// A free port of our own choice.
     pub(super) async fn any() -> Result<Self, SignInError> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(|e| port_error(0, &e))?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .await
+            .map_err(|e| port_error(0, &e))?;
         let port = listener.local_addr().map_err(|e| port_error(0, &e))?.port();
         Ok(Self {
             listeners: vec![listener],
@@ -43,12 +45,16 @@ impl Callback {
     /// This very callback, which is registered at the sign-in server.
     pub(super) async fn at(redirect: &str) -> Result<Self, SignInError> {
         let wrong = |why: &str| {
-            let text = format!("the callback {redirect} cannot be used: {why}; write `http://127.0.0.1:PORT/callback`");
+            let text = format!(
+                "the callback {redirect} cannot be used: {why}; write `http://127.0.0.1:PORT/callback`"
+            );
             SignInError::new(Trouble::Registration, text)
         };
         let endpoint = Endpoint::read(redirect, Ground::ThisMachine).map_err(|why| wrong(&why))?;
         let target = endpoint.target();
-        let rest = redirect.strip_prefix("http://").ok_or_else(|| wrong("it is not http"))?;
+        let rest = redirect
+            .strip_prefix("http://")
+            .ok_or_else(|| wrong("it is not http"))?;
         let path = rest.find('/').and_then(|at| rest.get(at..)).unwrap_or("/");
         if path.contains('?') {
             return Err(wrong("it holds a query"));
@@ -66,7 +72,8 @@ impl Callback {
             match TcpListener::bind(SocketAddr::new(host, target.port)).await {
                 Ok(listener) => listeners.push(listener),
                 // A machine without IPv6 has no second one.
-                Err(error) if !listeners.is_empty() && error.kind() != io::ErrorKind::AddrInUse => {}
+                Err(error) if !listeners.is_empty() && error.kind() != io::ErrorKind::AddrInUse => {
+                }
                 Err(error) => return Err(port_error(target.port, &error)),
             }
         }
@@ -106,7 +113,10 @@ impl Callback {
                 Trouble::Foreign,
                 "the answer does not come from the sign-in server that was asked, so it was not used",
             )),
-            _ => Err(SignInError::new(Trouble::NoAnswer, "nobody listens for the answer any more")),
+            _ => Err(SignInError::new(
+                Trouble::NoAnswer,
+                "nobody listens for the answer any more",
+            )),
         }
     }
 }
@@ -114,7 +124,9 @@ impl Callback {
 fn port_error(port: u16, error: &io::Error) -> SignInError {
     let text = match error.kind() {
         io::ErrorKind::AddrInUse => {
-            format!("port {port} of the callback is taken: end the program that uses it, or name another callback")
+            format!(
+                "port {port} of the callback is taken: end the program that uses it, or name another callback"
+            )
         }
         _ => format!("nothing can listen for the answer on port {port}: {error}"),
     };
@@ -146,7 +158,10 @@ async fn visit(mut stream: TcpStream, expected: Expected) -> Option<Answer> {
     let answer = read(line, &expected);
     let (status, said) = match &answer {
         Answer::Stray(status, said) => (*status, *said),
-        Answer::Foreign => (400, "This is not the answer of the sign-in server that was asked. It was not used."),
+        Answer::Foreign => (
+            400,
+            "This is not the answer of the sign-in server that was asked. It was not used.",
+        ),
         Answer::No(_) => (200, "You are not signed in. You can close this page."),
         Answer::Code(_) => (200, "Signed in. You can close this page and go back."),
     };

@@ -78,14 +78,30 @@ fn check(metadata: &AuthorizationMetadata, wire: &Wire) -> Result<Facts, SignInE
     if !methods.is_some_and(|methods| methods.iter().any(|method| method == "S256")) {
         return Err(SignInError::new(
             Trouble::Description,
-            format!("the sign-in server {issuer} does not say that it supports PKCE with S256, and without it a sign-in can be stolen"),
+            format!(
+                "the sign-in server {issuer} does not say that it supports PKCE with S256, and without it a sign-in can be stolen"
+            ),
         ));
     }
     let ground = wire.ground();
-    let flag = |name: &str| metadata.additional_fields.get(name).and_then(Value::as_bool) == Some(true);
+    let flag = |name: &str| {
+        metadata
+            .additional_fields
+            .get(name)
+            .and_then(Value::as_bool)
+            == Some(true)
+    };
     Ok(Facts {
-        page: endpoint("authorization_endpoint", &metadata.authorization_endpoint, (&issuer, ground))?,
-        token: endpoint("token_endpoint", &metadata.token_endpoint, (&issuer, ground))?,
+        page: endpoint(
+            "authorization_endpoint",
+            &metadata.authorization_endpoint,
+            (&issuer, ground),
+        )?,
+        token: endpoint(
+            "token_endpoint",
+            &metadata.token_endpoint,
+            (&issuer, ground),
+        )?,
         registration: metadata
             .registration_endpoint
             .as_deref()
@@ -101,7 +117,10 @@ fn check(metadata: &AuthorizationMetadata, wire: &Wire) -> Result<Facts, SignInE
 /// The sign-in server's name for itself, which has to be the one it was found by, to the letter.
 fn issuer(metadata: &AuthorizationMetadata, wire: &Wire) -> Result<String, SignInError> {
     let Some(own) = metadata.issuer.clone() else {
-        return Err(SignInError::new(Trouble::Description, "the sign-in server does not name itself"));
+        return Err(SignInError::new(
+            Trouble::Description,
+            "the sign-in server does not name itself",
+        ));
     };
     let listed = wire.listed();
     let Some(expected) = wire.issuer().or(listed.as_deref()) else {
@@ -112,7 +131,9 @@ fn issuer(metadata: &AuthorizationMetadata, wire: &Wire) -> Result<String, SignI
         return Ok(own);
     }
     let way_out = if same_but_for_a_slash(&own, expected) {
-        format!("; they differ by a slash alone: to accept it, write \"oauth\": {{\"issuer\": \"{own}\"}}")
+        format!(
+            "; they differ by a slash alone: to accept it, write \"oauth\": {{\"issuer\": \"{own}\"}}"
+        )
     } else {
         String::new()
     };
@@ -122,7 +143,11 @@ fn issuer(metadata: &AuthorizationMetadata, wire: &Wire) -> Result<String, SignI
     ))
 }
 
-fn endpoint(name: &str, text: &str, (issuer, ground): (&str, Ground)) -> Result<Endpoint, SignInError> {
+fn endpoint(
+    name: &str,
+    text: &str,
+    (issuer, ground): (&str, Ground),
+) -> Result<Endpoint, SignInError> {
     Endpoint::read(text, ground).map_err(|why| {
         let text = format!("the sign-in server {issuer} names a {name} that cannot be used: {why}");
         SignInError::new(Trouble::Description, text)
@@ -132,13 +157,21 @@ fn endpoint(name: &str, text: &str, (issuer, ground): (&str, Ground)) -> Result<
 /// The SDK's errors in our words.
 fn of_sdk(error: &AuthError) -> SignInError {
     let text = match error {
-        AuthError::AuthorizationServerMismatch { expected_issuer, received_issuer } => {
-            format!("the sign-in server is listed as {expected_issuer} and names itself {received_issuer}")
+        AuthError::AuthorizationServerMismatch {
+            expected_issuer,
+            received_issuer,
+        } => {
+            format!(
+                "the sign-in server is listed as {expected_issuer} and names itself {received_issuer}"
+            )
         }
         AuthError::AuthorizationServerMissingIssuer { expected_issuer } => {
             format!("the sign-in server {expected_issuer} does not name itself")
         }
-        AuthError::AuthorizationServersUnavailable { authorization_servers, .. } => format!(
+        AuthError::AuthorizationServersUnavailable {
+            authorization_servers,
+            ..
+        } => format!(
             "no description of its sign-in server can be had: {}",
             authorization_servers.join(", ")
         ),

@@ -37,8 +37,13 @@ impl Endpoint {
         let secure = url.as_str().starts_with("https://");
         let local = is_this_machine(url.target());
         match (secure, local, ground) {
-            (true, false, _) | (_, true, Ground::ThisMachine) => Ok(Self { text: text.to_owned(), url }),
-            (_, true, Ground::Public) => Err("the URL leads to this machine, and the server is not on it".to_owned()),
+            (true, false, _) | (_, true, Ground::ThisMachine) => Ok(Self {
+                text: text.to_owned(),
+                url,
+            }),
+            (_, true, Ground::Public) => {
+                Err("the URL leads to this machine, and the server is not on it".to_owned())
+            }
             (false, false, _) => Err("the URL is not https".to_owned()),
         }
     }
@@ -67,12 +72,18 @@ impl fmt::Display for Endpoint {
 
 /// Scheme, host and port of an address; nothing of an address that cannot be read.
 pub(crate) fn origin_of(text: &str) -> String {
-    WebUrl::read(text).map_or_else(|_| "an address that cannot be read".to_owned(), |url| origin(&url))
+    WebUrl::read(text).map_or_else(
+        |_| "an address that cannot be read".to_owned(),
+        |url| origin(&url),
+    )
 }
 
 fn origin(url: &WebUrl) -> String {
     let text = url.as_str();
-    let end = text.match_indices('/').nth(2).map_or(text.len(), |(at, _)| at);
+    let end = text
+        .match_indices('/')
+        .nth(2)
+        .map_or(text.len(), |(at, _)| at);
     text.get(..end).unwrap_or(text).to_owned()
 }
 

@@ -10,8 +10,6 @@ use crate::clean;
 pub(crate) enum Trouble {
     /// Nobody is signed in, or the sign-in has ended.
     NotSignedIn,
-    /// The server wants more than the sign-in covers.
-    MoreScope,
     /// The server or its sign-in server describes itself in a way that is not safe, or not at all.
     Description,
     /// Creance is not known there, and cannot make itself known.
@@ -56,5 +54,9 @@ impl std::error::Error for SignInError {}
 pub(super) fn short_code(text: &str) -> &str {
     let is_code = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     let fits = !text.is_empty() && text.len() <= 40 && text.bytes().all(is_code);
-    if fits { text } else { "an error that has no short code" }
+    if fits {
+        text
+    } else {
+        "an error that has no short code"
+    }
 }

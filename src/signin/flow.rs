@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use rmcp::transport::auth::{AuthError, AuthorizationRequest, AuthorizationSession, StoredCredentials};
+use rmcp::transport::auth::{
+    AuthError, AuthorizationRequest, AuthorizationSession, StoredCredentials,
+};
 use serde_json::Value;
 use tokio::time::timeout;
 
@@ -16,6 +18,7 @@ use super::discover::{Discovered, discover};
 use super::endpoint::{Endpoint, Ground};
 use super::entry::{Client, Entry, Kept, Known, Secrets};
 use super::error::{SignInError, Trouble};
+use super::known::{How, client, scopes};
 use super::query::{pairs, value};
 use super::sdk::{self, STATE_LIMIT, Slot};
 use super::tokens::{read_kept, write_kept};
@@ -51,100 +54,35 @@ pub(crate) struct Prospect {
     web: Arc<dyn Web>,
 }
 
-/// How Creance is known there, or will be.
-enum How {
-    Is { known: Known, id: String, secret: Option<String> },
-    Registers,
-}
-
 /// Finds out what a sign-in would ask for.
-pub(crate) async fn prospect(web: Arc<dyn Web>, vault: &Vault, wanted: Wanted) -> Result<Prospect, SignInError> {
+pub(crate) async fn prospect(
+    web: Arc<dyn Web>,
+    vault: &Vault,
+    wanted: Wanted,
+) -> Result<Prospect, SignInError> {
     let slot = Slot::default();
-    let wire = Wire::new(Arc::clone(&web), wanted.ground, wanted.client.issuer.clone());
+    let wire = Wire::new(
+        Arc::clone(&web),
+        wanted.ground,
+        wanted.client.issuer.clone(),
+    );
     let from = (wanted.url.as_str(), wanted.challenge.as_deref());
     let found = discover(from, wire, slot.clone()).await?;
     let before = read_kept(vault, &wanted.key).await?;
     // What is known at one sign-in server means nothing at another.
-    let before = before.filter(|kept| kept.entry.issuer == found.facts.issuer && kept.entry.url == wanted.url);
+    let before = before
+        .filter(|kept| kept.entry.issuer == found.facts.issuer && kept.entry.url == wanted.url);
     let (how, callback) = client(&wanted.client, &found, before.as_ref()).await?;
     let scopes = scopes(&wanted, &found.facts.scopes, before.as_ref());
-    Ok(Prospect { wanted, found, slot, how, callback, scopes, web })
-}
-
-/// What is asked for: what the configuration says, else what the server wants; and what is there already,
-/// when more is wanted.
-fn scopes(wanted: &Wanted, found: &[String], before: Option<&Kept>) -> Vec<String> {
-    let mut scopes = Vec::new();
-    if !wanted.more.is_empty() {
-        scopes.extend(before.iter().flat_map(|kept| kept.entry.scopes.iter().cloned()));
-        scopes.extend(wanted.more.iter().cloned());
-    }
-    let own = if wanted.client.scopes.is_empty() { found } else { &wanted.client.scopes };
-    if scopes.is_empty() || !wanted.client.scopes.is_empty() {
-        scopes.extend(own.iter().cloned());
-    }
-    let mut seen = std::collections::HashSet::new();
-    scopes.retain(|scope| !scope.is_empty() && seen.insert(scope.clone()));
-    scopes
-}
-
-/// In the order of the specification: registered by hand, by a document, by itself.
-async fn client(client: &Client, found: &Discovered, before: Option<&Kept>) -> Result<(How, Callback), SignInError> {
-    let fixed = match &client.redirect {
-        Some(redirect) => Some(Callback::at(redirect).await?),
-        None => None,
-    };
-    if let Some(id) = &client.id {
-        let how = How::Is { known: Known::Configured, id: id.clone(), secret: client.secret.clone() };
-        return Ok((how, or_any(fixed).await?));
-    }
-    if let Some(document) = client.document.as_ref().filter(|_| found.facts.takes_documents) {
-        let how = How::Is { known: Known::Document, id: document.clone(), secret: None };
-        return Ok((how, or_any(fixed).await?));
-    }
-    if let Some(kept) = before.filter(|kept| kept.entry.known == Known::Registered) {
-        let same = client.redirect.as_ref().is_none_or(|redirect| *redirect == kept.entry.redirect);
-        let again = match fixed {
-            Some(callback) if same => return Ok((registered(kept), callback)),
-            Some(callback) => return registers(found, callback),
-            None => Callback::at(&kept.entry.redirect).await,
-        };
-        return match again {
-            Ok(callback) => Ok((registered(kept), callback)),
-            // Its port is taken now: a new registration, with a port that is free.
-            Err(error) if error.trouble == Trouble::Port => registers(found, Callback::any().await?),
-            Err(error) => Err(error),
-        };
-    }
-    registers(found, or_any(fixed).await?)
-}
-
-async fn or_any(fixed: Option<Callback>) -> Result<Callback, SignInError> {
-    match fixed {
-        Some(callback) => Ok(callback),
-        None => Callback::any().await,
-    }
-}
-
-fn registered(kept: &Kept) -> How {
-    How::Is {
-        known: Known::Registered,
-        id: kept.entry.client_id.clone(),
-        secret: kept.secrets.client.clone(),
-    }
-}
-
-fn registers(found: &Discovered, callback: Callback) -> Result<(How, Callback), SignInError> {
-    if found.facts.registration.is_some() {
-        return Ok((How::Registers, callback));
-    }
-    let text = format!(
-        "the sign-in server {} registers no clients by itself: register one there by hand, with the callback \
-         `http://127.0.0.1:PORT/callback`, and write its id into the server's entry: \"oauth\": \
-         {{\"clientId\": \"…\", \"redirectUri\": \"http://127.0.0.1:PORT/callback\"}}",
-        found.facts.issuer
-    );
-    Err(SignInError::new(Trouble::Registration, text))
+    Ok(Prospect {
+        wanted,
+        found,
+        slot,
+        how,
+        callback,
+        scopes,
+        web,
+    })
 }
 
 impl Prospect {
@@ -170,7 +108,14 @@ impl Prospect {
 
     /// Whether Creance registers itself by itself, now or when it did.
     pub(crate) fn registers(&self) -> bool {
-        matches!(self.how, How::Registers | How::Is { known: Known::Registered, .. })
+        matches!(
+            self.how,
+            How::Registers
+                | How::Is {
+                    known: Known::Registered,
+                    ..
+                }
+        )
     }
 
     /// Signs in: `show` tells the person the page, which is opened too.
@@ -180,17 +125,29 @@ impl Prospect {
         (browser, show): (Arc<dyn Browser>, &(dyn Fn(&str) + Send + Sync)),
         clock: fn() -> i64,
     ) -> Result<Vec<String>, SignInError> {
-        let Self { wanted, found, slot, how, callback, scopes, web } = self;
+        let Self {
+            wanted,
+            found,
+            slot,
+            how,
+            callback,
+            scopes,
+            web,
+        } = self;
         let (told, facts) = (found.told(), found.facts.clone());
         let wire = found.wire.clone();
         let redirect = callback.redirect().to_owned();
         let (session, (known, id, secret)) = begin(found, (how, &scopes), &redirect).await?;
         let page = page(&session, &facts.page, wanted.ground)?;
         let query = page.as_str().split_once('?').map_or("", |(_, query)| query);
-        let state = pairs(query).ok().and_then(|pairs| value(&pairs, "state").map(str::to_owned));
+        let state = pairs(query)
+            .ok()
+            .and_then(|pairs| value(&pairs, "state").map(str::to_owned));
         let expected = Expected {
             path: callback.path().to_owned(),
-            state: state.ok_or_else(|| SignInError::new(Trouble::Description, "the sign-in page gets no state"))?,
+            state: state.ok_or_else(|| {
+                SignInError::new(Trouble::Description, "the sign-in page gets no state")
+            })?,
             issuer: facts.issuer.clone(),
             named: facts.always_named,
         };
@@ -199,7 +156,9 @@ impl Prospect {
         let opening = tokio::task::spawn_blocking(move || browser.open(&page));
         drop(opening);
         let answer = timeout(STATE_LIMIT, callback.wait(expected)).await;
-        let answer = answer.map_err(|_| SignInError::new(Trouble::NoAnswer, "nobody signed in within five minutes"))??;
+        let answer = answer.map_err(|_| {
+            SignInError::new(Trouble::NoAnswer, "nobody signed in within five minutes")
+        })??;
         // Between the question and the answer minutes may have passed.
         let look = Wire::new(web, wanted.ground, wanted.client.issuer.clone());
         let from = (wanted.url.as_str(), wanted.challenge.as_deref());
@@ -212,7 +171,9 @@ impl Prospect {
         }
         let got = sdk::quiet(session.handle_callback_url(&format!("{redirect}?{answer}"))).await;
         got.map_err(|error| exchange_error(&error, &wire))?;
-        let got = slot.take().ok_or_else(|| SignInError::new(Trouble::Network, "the sign-in server gave no token"))?;
+        let got = slot.take().ok_or_else(|| {
+            SignInError::new(Trouble::Network, "the sign-in server gave no token")
+        })?;
         let entry = Entry {
             url: wanted.url,
             issuer: facts.issuer,
@@ -226,7 +187,10 @@ impl Prospect {
             challenge: wanted.challenge,
             told,
         };
-        let secrets = Secrets { client: secret, ..Secrets::default() };
+        let secrets = Secrets {
+            client: secret,
+            ..Secrets::default()
+        };
         let kept = filled(Kept { entry, secrets }, &got, clock())?;
         let granted = kept.entry.scopes.clone();
         write_kept(vault, &wanted.key, kept).await?;
@@ -242,7 +206,9 @@ async fn begin(
     (how, scopes): (How, &[String]),
     redirect: &str,
 ) -> Result<(AuthorizationSession, Known3), SignInError> {
-    let Discovered { mut manager, wire, .. } = found;
+    let Discovered {
+        mut manager, wire, ..
+    } = found;
     let (known, id, secret) = match how {
         How::Is { known, id, secret } => (known, id, secret),
         How::Registers => {
@@ -260,19 +226,35 @@ async fn begin(
         request = request.with_client_secret(secret.as_str());
     }
     let session = sdk::quiet(AuthorizationSession::new(manager, request)).await;
-    let session = session.map_err(|_| SignInError::new(Trouble::Description, "the sign-in page has no address that can be used"))?;
+    let session = session.map_err(|_| {
+        SignInError::new(
+            Trouble::Description,
+            "the sign-in page has no address that can be used",
+        )
+    })?;
     Ok((session, (known, id, secret)))
 }
 
 /// The page with all that it is asked: judged once more, since this is what opens.
-fn page(session: &AuthorizationSession, page: &Endpoint, ground: Ground) -> Result<Endpoint, SignInError> {
+fn page(
+    session: &AuthorizationSession,
+    page: &Endpoint,
+    ground: Ground,
+) -> Result<Endpoint, SignInError> {
     let whole = Endpoint::read(session.get_authorization_url(), ground);
     let whole = whole.ok().filter(|whole| whole.origin() == page.origin());
-    whole.ok_or_else(|| SignInError::new(Trouble::Description, "the sign-in page has no address that can be used"))
+    whole.ok_or_else(|| {
+        SignInError::new(
+            Trouble::Description,
+            "the sign-in page has no address that can be used",
+        )
+    })
 }
 
 fn registration_error(wire: &Wire) -> SignInError {
-    let why = wire.code().map_or_else(String::new, |code| format!(": {code}"));
+    let why = wire
+        .code()
+        .map_or_else(String::new, |code| format!(": {code}"));
     wire.fault().unwrap_or_else(|| {
         let text = format!("the sign-in server did not register Creance{why}");
         SignInError::new(Trouble::Registration, text)
@@ -284,19 +266,42 @@ fn exchange_error(error: &AuthError, wire: &Wire) -> SignInError {
         return fault;
     }
     let why = match error {
-        AuthError::AuthorizationServerMismatch { .. } | AuthError::AuthorizationServerMissingIssuer { .. } => {
-            return SignInError::new(Trouble::Foreign, "the answer does not come from the sign-in server that was asked");
+        AuthError::AuthorizationServerMismatch { .. }
+        | AuthError::AuthorizationServerMissingIssuer { .. } => {
+            return SignInError::new(
+                Trouble::Foreign,
+                "the answer does not come from the sign-in server that was asked",
+            );
         }
-        _ => wire.code().unwrap_or_else(|| "its answer is no token".to_owned()),
+        _ => wire
+            .code()
+            .unwrap_or_else(|| "its answer is no token".to_owned()),
     };
-    SignInError::new(Trouble::Refused, format!("the sign-in server gave no token: {why}"))
+    SignInError::new(
+        Trouble::Refused,
+        format!("the sign-in server gave no token: {why}"),
+    )
 }
 
 /// What was got, put into what is kept.
-pub(super) fn filled(mut kept: Kept, got: &StoredCredentials, now_ms: i64) -> Result<Kept, SignInError> {
-    let unusable = || SignInError::new(Trouble::Refused, "the sign-in server gave a token that cannot be used");
+pub(super) fn filled(
+    mut kept: Kept,
+    got: &StoredCredentials,
+    now_ms: i64,
+) -> Result<Kept, SignInError> {
+    let unusable = || {
+        SignInError::new(
+            Trouble::Refused,
+            "the sign-in server gave a token that cannot be used",
+        )
+    };
     let token = serde_json::to_value(&got.token_response).map_err(|_| unusable())?;
-    let text = |name: &str| token.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let text = |name: &str| {
+        token
+            .get(name)
+            .and_then(Value::as_str)
+            .filter(|text| !text.is_empty())
+    };
     let access = text("access_token").ok_or_else(unusable)?;
     let bearer = text("token_type").is_some_and(|kind| kind.eq_ignore_ascii_case("bearer"));
     // It becomes a field of a request.
@@ -304,10 +309,13 @@ pub(super) fn filled(mut kept: Kept, got: &StoredCredentials, now_ms: i64) -> Re
         return Err(unusable());
     }
     kept.secrets.access = Some(access.to_owned());
-    kept.secrets.refresh = text("refresh_token").map(str::to_owned).or(kept.secrets.refresh);
+    kept.secrets.refresh = text("refresh_token")
+        .map(str::to_owned)
+        .or(kept.secrets.refresh);
     kept.entry.scopes.clone_from(&got.granted_scopes);
     let lasts = token.get("expires_in").and_then(Value::as_u64);
-    let lasts = lasts.map(|seconds| i64::try_from(seconds.saturating_mul(1000)).unwrap_or(i64::MAX));
+    let lasts =
+        lasts.map(|seconds| i64::try_from(seconds.saturating_mul(1000)).unwrap_or(i64::MAX));
     kept.entry.until_ms = lasts.map(|lasts| now_ms.saturating_add(lasts));
     // A little before its end, and of a short life not more than half.
     kept.entry.renew_ms = lasts.map(|lasts| now_ms.saturating_add(lasts - (lasts / 2).min(30_000)));

@@ -10,6 +10,7 @@ mod endpoint;
 mod entry;
 mod error;
 mod flow;
+mod known;
 mod query;
 mod sdk;
 mod tokens;
@@ -19,10 +20,10 @@ mod wire;
 pub(crate) use browser::{Browser, SystemBrowser};
 pub(crate) use endpoint::{Ground, is_local, target_of};
 pub(crate) use entry::Client;
-pub(crate) use error::{SignInError, Trouble};
+pub(crate) use error::SignInError;
 pub(crate) use flow::{Prospect, Wanted, prospect};
 pub(crate) use tokens::{Refusal, Tokens, forget};
-pub(crate) use web::{Method, Web, WebFuture, WebReply, WebRequest};
+pub(crate) use web::{BODY_MAX, Method, Web, WebFuture, WebReply, WebRequest};
 
 #[cfg(test)]
 mod tests;

@@ -32,7 +32,11 @@ fn decode(text: &str) -> Option<String> {
         decoded.push(match byte {
             b'+' => b' ',
             b'%' => {
-                let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|d| u8::try_from(d).ok());
+                let digit = |byte: u8| {
+                    char::from(byte)
+                        .to_digit(16)
+                        .and_then(|d| u8::try_from(d).ok())
+                };
                 let (high, low) = (digit(bytes.next()?)?, digit(bytes.next()?)?);
                 high * 16 + low
             }

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rmcp::transport::auth::{
-    AuthError, AuthorizationManager, CredentialStore, StateStore, StoredAuthorizationState, StoredCredentials,
+    AuthError, AuthorizationManager, CredentialStore, StateStore, StoredAuthorizationState,
+    StoredCredentials,
 };
 use tracing::instrument::WithSubscriber as _;
 use tracing::subscriber::NoSubscriber;
@@ -36,12 +37,17 @@ impl Slot {
     }
 
     fn get(&self) -> Option<StoredCredentials> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 }
 
 impl CredentialStore for Slot {
-    fn load<'life0, 'async_trait>(&'life0 self) -> Boxed<'async_trait, Result<Option<StoredCredentials>, AuthError>>
+    fn load<'life0, 'async_trait>(
+        &'life0 self,
+    ) -> Boxed<'async_trait, Result<Option<StoredCredentials>, AuthError>>
     where
         'life0: 'async_trait,
         Self: 'async_trait,
@@ -49,7 +55,10 @@ impl CredentialStore for Slot {
         Box::pin(async { Ok(self.get()) })
     }
 
-    fn save<'life0, 'async_trait>(&'life0 self, credentials: StoredCredentials) -> Boxed<'async_trait, Result<(), AuthError>>
+    fn save<'life0, 'async_trait>(
+        &'life0 self,
+        credentials: StoredCredentials,
+    ) -> Boxed<'async_trait, Result<(), AuthError>>
     where
         'life0: 'async_trait,
         Self: 'async_trait,
@@ -81,7 +90,10 @@ pub(super) struct OneState {
 
 impl OneState {
     pub(super) fn new(limit: Duration) -> Self {
-        Self { kept: Arc::default(), limit }
+        Self {
+            kept: Arc::default(),
+            limit,
+        }
     }
 
     fn find(&self, name: &str) -> Option<StoredAuthorizationState> {
@@ -124,7 +136,10 @@ impl StateStore for OneState {
         Box::pin(async move { Ok(self.find(name)) })
     }
 
-    fn delete<'life0, 'life1, 'async_trait>(&'life0 self, _name: &'life1 str) -> Boxed<'async_trait, Result<(), AuthError>>
+    fn delete<'life0, 'life1, 'async_trait>(
+        &'life0 self,
+        _name: &'life1 str,
+    ) -> Boxed<'async_trait, Result<(), AuthError>>
     where
         'life0: 'async_trait,
         'life1: 'async_trait,
@@ -138,9 +153,19 @@ impl StateStore for OneState {
 }
 
 /// A flow of the SDK for one server.
-pub(super) async fn manager(url: &str, wire: &Wire, slot: Slot) -> Result<AuthorizationManager, SignInError> {
-    let made = quiet(AuthorizationManager::new_with_oauth_http_client(url, wire.as_client())).await;
-    let mut manager = made.map_err(|_| SignInError::new(Trouble::Description, "the server's address cannot be read"))?;
+pub(super) async fn manager(
+    url: &str,
+    wire: &Wire,
+    slot: Slot,
+) -> Result<AuthorizationManager, SignInError> {
+    let made = quiet(AuthorizationManager::new_with_oauth_http_client(
+        url,
+        wire.as_client(),
+    ))
+    .await;
+    let mut manager = made.map_err(|_| {
+        SignInError::new(Trouble::Description, "the server's address cannot be read")
+    })?;
     manager.set_credential_store(slot);
     manager.set_state_store(OneState::new(STATE_LIMIT));
     Ok(manager)

@@ -52,7 +52,14 @@ pub(crate) enum Refusal {
 
 impl Tokens {
     pub(crate) fn new(vault: Vault, wanted: Wanted, web: Arc<dyn Web>, clock: fn() -> i64) -> Self {
-        Self { vault, wanted, web, clock, turn: tokio::sync::Mutex::default(), now: Mutex::default() }
+        Self {
+            vault,
+            wanted,
+            web,
+            clock,
+            turn: tokio::sync::Mutex::default(),
+            now: Mutex::default(),
+        }
     }
 
     /// The token for the next request; `None` where nobody has signed in.
@@ -60,7 +67,10 @@ impl Tokens {
         let now_ms = (self.clock)();
         let at_hand = |now: &Now| {
             let kept = now.kept.as_ref()?;
-            Some((kept.token(now_ms).map(str::to_owned), kept.token_until_the_end(now_ms).map(str::to_owned)))
+            Some((
+                kept.token(now_ms).map(str::to_owned),
+                kept.token_until_the_end(now_ms).map(str::to_owned),
+            ))
         };
         let held = at_hand(&self.lock());
         match held {
@@ -72,7 +82,11 @@ impl Tokens {
     }
 
     /// Told of a request that was refused.
-    pub(crate) async fn refused(&self, status: u16, challenges: &[String]) -> Result<Refusal, SignInError> {
+    pub(crate) async fn refused(
+        &self,
+        status: u16,
+        challenges: &[String],
+    ) -> Result<Refusal, SignInError> {
         if status == 403 {
             let more = challenges.iter().find_map(|text| more_scope(text));
             return Ok(more.map_or(Refusal::SignIn, Refusal::More));
@@ -127,8 +141,12 @@ impl Tokens {
         // Who waited for the turn may find that it is done.
         let done = {
             let now = self.lock();
-            let kept = now.kept.as_ref().and_then(|kept| kept.token((self.clock)()));
-            kept.filter(|token| Some(*token) != refused.as_deref()).map(str::to_owned)
+            let kept = now
+                .kept
+                .as_ref()
+                .and_then(|kept| kept.token((self.clock)()));
+            kept.filter(|token| Some(*token) != refused.as_deref())
+                .map(str::to_owned)
         };
         if done.is_some() {
             return Ok(done);
@@ -137,16 +155,27 @@ impl Tokens {
         let key = self.wanted.key.clone();
         let locked = tokio::task::spawn_blocking(move || vault.lock(&key)).await;
         let locked = locked.ok().and_then(Result::ok);
-        let _lock = locked.ok_or_else(|| SignInError::new(Trouble::Store, "the file of the sign-in cannot be locked"))?;
+        let _lock = locked.ok_or_else(|| {
+            SignInError::new(Trouble::Store, "the file of the sign-in cannot be locked")
+        })?;
         let kept = read_kept(&self.vault, &self.wanted.key).await?;
         let Some(kept) = kept.filter(|kept| kept.entry.url == self.wanted.url) else {
             *self.lock() = Now::default();
             return Ok(None);
         };
-        let fresh = kept.token((self.clock)()).filter(|token| Some(*token) != refused.as_deref());
-        let kept = if fresh.is_some() { kept } else { self.renew(kept).await? };
+        let fresh = kept
+            .token((self.clock)())
+            .filter(|token| Some(*token) != refused.as_deref());
+        let kept = if fresh.is_some() {
+            kept
+        } else {
+            self.renew(kept).await?
+        };
         let token = kept.secrets.access.clone();
-        *self.lock() = Now { kept: Some(kept), since: Some(Instant::now()) };
+        *self.lock() = Now {
+            kept: Some(kept),
+            since: Some(Instant::now()),
+        };
         drop(turn);
         Ok(token)
     }
@@ -155,10 +184,16 @@ impl Tokens {
     async fn renew(&self, mut kept: Kept) -> Result<Kept, SignInError> {
         let ended = || SignInError::new(Trouble::NotSignedIn, "the sign-in has ended");
         let refresh = kept.secrets.refresh.clone().ok_or_else(ended)?;
-        let token = json!({"access_token": "none", "token_type": "Bearer", "refresh_token": refresh});
+        let token =
+            json!({"access_token": "none", "token_type": "Bearer", "refresh_token": refresh});
         let token = serde_json::from_value(token).map_err(|_| ended())?;
         let entry = &kept.entry;
-        let stored = StoredCredentials::new(entry.client_id.clone(), Some(token), entry.scopes.clone(), None);
+        let stored = StoredCredentials::new(
+            entry.client_id.clone(),
+            Some(token),
+            entry.scopes.clone(),
+            None,
+        );
         let slot = Slot::holding(stored.with_issuer(Some(entry.issuer.clone())));
         let wire = Wire::told_before(
             Arc::clone(&self.web),
@@ -169,14 +204,18 @@ impl Tokens {
         let from = (entry.url.as_str(), entry.challenge.as_deref());
         let mut found = discover(from, wire, slot.clone()).await?;
         // What was kept says where the refresh token goes.
-        if found.facts.issuer != entry.issuer || found.facts.token.as_str() != entry.token_endpoint {
+        if found.facts.issuer != entry.issuer || found.facts.token.as_str() != entry.token_endpoint
+        {
             return Err(ended());
         }
         let mut client = OAuthClientConfig::new(entry.client_id.as_str(), entry.redirect.as_str());
         if let Some(secret) = &kept.secrets.client {
             client = client.with_client_secret(secret.as_str());
         }
-        found.manager.configure_client(client).map_err(|_| ended())?;
+        found
+            .manager
+            .configure_client(client)
+            .map_err(|_| ended())?;
         let got = sdk::quiet(found.manager.refresh_token()).await;
         match got {
             Ok(_) => {}
@@ -188,9 +227,15 @@ impl Tokens {
                 return Err(ended());
             }
             Err(_) => {
-                let why = found.wire.code().map_or_else(String::new, |code| format!(": {code}"));
+                let why = found
+                    .wire
+                    .code()
+                    .map_or_else(String::new, |code| format!(": {code}"));
                 let text = format!("the sign-in could not be renewed{why}");
-                return Err(found.wire.fault().unwrap_or_else(|| SignInError::new(Trouble::Network, text)));
+                return Err(found
+                    .wire
+                    .fault()
+                    .unwrap_or_else(|| SignInError::new(Trouble::Network, text)));
             }
         }
         let got = slot.take().ok_or_else(ended)?;
@@ -202,14 +247,21 @@ impl Tokens {
 
 impl fmt::Debug for Tokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tokens").field("wanted", &self.wanted.key).finish_non_exhaustive()
+        f.debug_struct("Tokens")
+            .field("wanted", &self.wanted.key)
+            .finish_non_exhaustive()
     }
 }
 
 /// The scopes of a challenge that wants more.
 pub(super) fn more_scope(challenge: &str) -> Option<Vec<String>> {
     let fields = fields(challenge);
-    let of = |name: &str| fields.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+    let of = |name: &str| {
+        fields
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
+    };
     if of("error") != Some("insufficient_scope") {
         return None;
     }
@@ -282,7 +334,9 @@ pub(crate) async fn forget(vault: &Vault, key: &str) -> Result<bool, SignInError
         let _lock = vault.lock(&key)?;
         vault.remove(&key)
     });
-    let gone = gone.await.map_err(|_| store_error("it could not be forgotten"))?;
+    let gone = gone
+        .await
+        .map_err(|_| store_error("it could not be forgotten"))?;
     gone.map_err(|error| store_error(&error.to_string()))
 }
 

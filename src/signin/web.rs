@@ -38,17 +38,21 @@ pub(crate) trait Web: Send + Sync + fmt::Debug {
 }
 
 /// The most that a sign-in server may say at once, in bytes.
-pub(crate) const BODY_MAX: usize = 1024 * 1024;
+pub(crate) const BODY_MAX: u64 = 1024 * 1024;
 
 // Bodies and headers hold codes and tokens.
 impl fmt::Debug for WebRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WebRequest").field("method", &self.method).finish_non_exhaustive()
+        f.debug_struct("WebRequest")
+            .field("method", &self.method)
+            .finish_non_exhaustive()
     }
 }
 
 impl fmt::Debug for WebReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WebReply").field("status", &self.status).finish_non_exhaustive()
+        f.debug_struct("WebReply")
+            .field("status", &self.status)
+            .finish_non_exhaustive()
     }
 }

@@ -5,7 +5,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hyper::http::{Request, Response};
-use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientError, OAuthHttpClientFuture, OAuthHttpRequest};
+use rmcp::transport::auth::{
+    OAuthHttpClient, OAuthHttpClientError, OAuthHttpClientFuture, OAuthHttpRequest,
+};
 use serde_json::{Value, json};
 
 use super::endpoint::{Endpoint, Ground, origin_of};
@@ -50,13 +52,29 @@ impl Wire {
     }
 
     /// One that answers questions about the server with what was told before.
-    pub(super) fn told_before(web: Arc<dyn Web>, ground: Ground, issuer: Option<String>, told: Vec<Told>) -> Self {
+    pub(super) fn told_before(
+        web: Arc<dyn Web>,
+        ground: Ground,
+        issuer: Option<String>,
+        told: Vec<Told>,
+    ) -> Self {
         Self::of(web, ground, issuer, Some(told))
     }
 
-    fn of(web: Arc<dyn Web>, ground: Ground, issuer: Option<String>, before: Option<Vec<Told>>) -> Self {
+    fn of(
+        web: Arc<dyn Web>,
+        ground: Ground,
+        issuer: Option<String>,
+        before: Option<Vec<Told>>,
+    ) -> Self {
         let seen = Mutex::default();
-        Self(Arc::new(Inner { web, ground, issuer, before, seen }))
+        Self(Arc::new(Inner {
+            web,
+            ground,
+            issuer,
+            before,
+            seen,
+        }))
     }
 
     pub(super) fn ground(&self) -> Ground {
@@ -104,7 +122,10 @@ impl Inner {
         said.into()
     }
 
-    async fn send(&self, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, OAuthHttpClientError> {
+    async fn send(
+        &self,
+        request: Request<Vec<u8>>,
+    ) -> Result<Response<Vec<u8>>, OAuthHttpClientError> {
         let url = request.uri().to_string();
         // Addresses that come from a description were judged there; this is the last look.
         if let Err(why) = Endpoint::read(&url, self.ground) {
@@ -148,20 +169,33 @@ impl Inner {
         };
         let reply = self.reply(url, request).await?;
         let challenges = reply.headers.iter();
-        let challenges = challenges.filter(|(name, _)| name.eq_ignore_ascii_case("www-authenticate"));
+        let challenges =
+            challenges.filter(|(name, _)| name.eq_ignore_ascii_case("www-authenticate"));
         let challenges: Vec<&str> = challenges.map(|(_, value)| value.as_str()).collect();
         let challenge = (!challenges.is_empty()).then(|| challenges.join(", "));
-        let body = if reply.body.len() > TOLD_BYTES_MAX { Vec::new() } else { reply.body };
+        let body = if reply.body.len() > TOLD_BYTES_MAX {
+            Vec::new()
+        } else {
+            reply.body
+        };
         Ok(Told {
             url: url.to_owned(),
             // Where a description leads elsewhere, it is none: whose would the other one be?
-            status: if (300..400).contains(&reply.status) { 404 } else { reply.status },
+            status: if (300..400).contains(&reply.status) {
+                404
+            } else {
+                reply.status
+            },
             challenge,
             body: String::from_utf8(body).unwrap_or_default(),
         })
     }
 
-    async fn post(&self, url: String, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, OAuthHttpClientError> {
+    async fn post(
+        &self,
+        url: String,
+        request: Request<Vec<u8>>,
+    ) -> Result<Response<Vec<u8>>, OAuthHttpClientError> {
         let (parts, body) = request.into_parts();
         let fields = parts.headers.iter();
         let fields = fields.filter_map(|(name, value)| {
@@ -177,13 +211,20 @@ impl Inner {
         if !(200..300).contains(&reply.status) {
             let told: Option<Value> = serde_json::from_slice(&reply.body).ok();
             let code = told.as_ref().and_then(|told| told.get("error")?.as_str());
-            let code = code.map_or_else(|| format!("status {}", reply.status), |code| short_code(code).to_owned());
+            let code = code.map_or_else(
+                || format!("status {}", reply.status),
+                |code| short_code(code).to_owned(),
+            );
             self.lock().code = Some(code);
         }
         response(reply.status, None, reply.body)
     }
 
-    async fn reply(&self, url: &str, request: WebRequest) -> Result<WebReply, OAuthHttpClientError> {
+    async fn reply(
+        &self,
+        url: &str,
+        request: WebRequest,
+    ) -> Result<WebReply, OAuthHttpClientError> {
         let sent = self.web.send(request).await;
         sent.map_err(|why| {
             let text = format!("{}: {why}", origin_of(url));
@@ -209,7 +250,8 @@ impl Inner {
         let chosen = self.choose(&listed)?;
         if let Some(chosen) = &chosen {
             Endpoint::read(chosen, self.ground).map_err(|why| {
-                let text = format!("the sign-in server that the server lists cannot be used: {why}");
+                let text =
+                    format!("the sign-in server that the server lists cannot be used: {why}");
                 self.fail(SignInError::new(Trouble::Description, text))
             })?;
         }
@@ -225,7 +267,14 @@ impl Inner {
 
     /// The listed server that is used; where several are listed, the configuration has to choose.
     fn choose(&self, listed: &[&str]) -> Result<Option<String>, OAuthHttpClientError> {
-        let said = |listed: &[&str]| listed.iter().take(10).copied().collect::<Vec<_>>().join(", ");
+        let said = |listed: &[&str]| {
+            listed
+                .iter()
+                .take(10)
+                .copied()
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
         match (&self.issuer, listed) {
             (None, []) => Ok(None),
             (None, [one]) => Ok(Some((*one).to_owned())),
@@ -238,7 +287,8 @@ impl Inner {
             }
             (Some(wanted), listed) => {
                 let found = listed.iter().find(|one| *one == wanted);
-                let found = found.or_else(|| listed.iter().find(|one| same_but_for_a_slash(one, wanted)));
+                let found =
+                    found.or_else(|| listed.iter().find(|one| same_but_for_a_slash(one, wanted)));
                 match found {
                     Some(one) => Ok(Some((*one).to_owned())),
                     None => {
@@ -256,13 +306,23 @@ impl Inner {
 
 /// Whether two names of a sign-in server at its root differ by a final slash alone.
 pub(super) fn same_but_for_a_slash(one: &str, other: &str) -> bool {
-    let (short, long) = if one.len() < other.len() { (one, other) } else { (other, one) };
+    let (short, long) = if one.len() < other.len() {
+        (one, other)
+    } else {
+        (other, one)
+    };
     let at_root = short.matches('/').count() == 2;
     at_root && long.strip_suffix('/') == Some(short)
 }
 
-fn response(status: u16, challenge: Option<&str>, body: Vec<u8>) -> Result<Response<Vec<u8>>, OAuthHttpClientError> {
-    let mut builder = Response::builder().status(status).header("content-type", "application/json");
+fn response(
+    status: u16,
+    challenge: Option<&str>,
+    body: Vec<u8>,
+) -> Result<Response<Vec<u8>>, OAuthHttpClientError> {
+    let mut builder = Response::builder()
+        .status(status)
+        .header("content-type", "application/json");
     if let Some(challenge) = challenge {
         builder = builder.header("www-authenticate", challenge);
     }
@@ -277,6 +337,8 @@ impl OAuthHttpClient for Wire {
 
 impl fmt::Debug for Wire {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Wire").field("ground", &self.0.ground).finish_non_exhaustive()
+        f.debug_struct("Wire")
+            .field("ground", &self.0.ground)
+            .finish_non_exhaustive()
     }
 }

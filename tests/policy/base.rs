@@ -7,7 +7,8 @@ use creance::{
     ConnectServer, Digest, EnvFacts, Environment, GetPrompt, Grant, Guarantee, Launch, Layer,
     Level, Network, PathFacts, Pin, Places, PolicyOutcome, PolicySet, PolicySource, Principal,
     ProgramFacts, Project, Query, ReadResource, ReviewTools, Run, RunCommand, RunnerKind, Scheme,
-    ServerFacts, ServerId, SignIn, Source, StartServer, ToolClaims, ToolFacts, Transport, Trigger, Wish,
+    ServerFacts, ServerId, SignIn, Source, StartServer, ToolClaims, ToolFacts, Transport, Trigger,
+    Wish,
 };
 use serde_json::json;
 
@@ -357,17 +358,11 @@ pub(crate) fn prompt() -> Asking {
 }
 
 /// A sign-in at a public sign-in server.
+#[rustfmt::skip]
 pub(crate) fn sign_in() -> Asking {
-    Asking::new(Owned::SignIn(Box::new(SignIn {
-        server: server(),
-        issuer: "https://login.example.com".to_owned(),
-        page: "https://login.example.com".to_owned(),
-        addresses: vec![[93, 184, 216, 34].into()],
-        scopes: vec!["files:read".to_owned()],
-        dynamic_registration: false,
-        pkce: true,
-        issuer_matches_server: true,
-    })))
+    let at = || "https://login.example.com".to_owned();
+    let (addresses, scopes) = (vec![[93, 184, 216, 34].into()], vec!["files:read".to_owned()]);
+    Asking::new(Owned::SignIn(Box::new(SignIn { server: server(), issuer: at(), page: at(), addresses, scopes, dynamic_registration: false, pkce: true, issuer_matches_server: true })))
 }
 
 /// A person runs a command in a full sandbox.

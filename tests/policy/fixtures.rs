@@ -8,8 +8,8 @@ use creance::{
 };
 
 use crate::base::{
-    Asking, Owned, arg_path, call, connect, env, exec, lost_path, path, remote, resource, sign_in, start,
-    tools, user, weakened, wish,
+    Asking, Owned, arg_path, call, connect, env, exec, lost_path, path, remote, resource, sign_in,
+    start, tools, user, weakened, wish,
 };
 
 use PolicyOutcome::{Allow, Ask, Deny};

@@ -3,7 +3,10 @@
 use super::*;
 
 fn safe(secret: &str) -> Safe {
-    Safe { open: "{}".to_owned(), secret: secret.to_owned() }
+    Safe {
+        open: "{}".to_owned(),
+        secret: secret.to_owned(),
+    }
 }
 
 #[test]

@@ -50,7 +50,10 @@ pub(super) fn host_of_url(url: &str) -> Option<HostName> {
         Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
         _ => authority,
     };
-    host.trim_start_matches('[').trim_end_matches(']').parse().ok()
+    host.trim_start_matches('[')
+        .trim_end_matches(']')
+        .parse()
+        .ok()
 }
 
 pub(super) fn domains(host: &HostName) -> HashSet<EntityUID> {

@@ -11,7 +11,8 @@ use crate::policy::polarity::FLAGS;
 use crate::policy::vocabulary::{TYPES, Vocabulary, uid};
 use crate::request::{
     Act, Action, Answer, CallTool, ConnectHost, ConnectServer, GetPrompt, NetworkWish, Principal,
-    Query, ReadResource, ReviewTools, RunCommand, ServerFacts, SignIn, StartServer, ToolFacts, Wish,
+    Query, ReadResource, ReviewTools, RunCommand, ServerFacts, SignIn, StartServer, ToolFacts,
+    Wish,
 };
 
 use super::args::Flat;

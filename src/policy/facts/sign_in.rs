@@ -22,10 +22,19 @@ pub(super) fn sign_in(entities: &mut Entities<'_>, sign_in: &SignIn) -> (EntityU
         ("server", reference(server)),
         ("scopes", texts(sign_in.scopes.iter().map(String::as_str))),
         ("scope_count", number(sign_in.scopes.len() as u64)),
-        ("dynamic_registration", literal(sign_in.dynamic_registration)),
+        (
+            "dynamic_registration",
+            literal(sign_in.dynamic_registration),
+        ),
         ("pkce", literal(sign_in.pkce)),
-        ("issuer_matches_server", literal(sign_in.issuer_matches_server)),
-        ("ip_class", member(&TYPES.ip_class, class(&sign_in.addresses))),
+        (
+            "issuer_matches_server",
+            literal(sign_in.issuer_matches_server),
+        ),
+        (
+            "ip_class",
+            member(&TYPES.ip_class, class(&sign_in.addresses)),
+        ),
         ("scheme", member(&TYPES.scheme, scheme(&sign_in.page))),
     ];
     (name, fields)
@@ -43,11 +52,21 @@ const WORST_FIRST: [&str; 7] = [
 ];
 
 fn class(addresses: &[IpAddr]) -> &'static str {
-    let has = |class: &&str| addresses.iter().any(|one| judge(*one).class.name() == *class);
-    WORST_FIRST.into_iter().find(|class| has(class)).unwrap_or("unresolved")
+    let has = |class: &&str| {
+        addresses
+            .iter()
+            .any(|one| judge(*one).class.name() == *class)
+    };
+    WORST_FIRST
+        .into_iter()
+        .find(|class| has(class))
+        .unwrap_or("unresolved")
 }
 
 fn scheme(page: &str) -> &'static str {
     let told = page.split_once("://").map_or("", |(scheme, _)| scheme);
-    ["https", "http"].into_iter().find(|known| *known == told).unwrap_or("other")
+    ["https", "http"]
+        .into_iter()
+        .find(|known| *known == told)
+        .unwrap_or("other")
 }

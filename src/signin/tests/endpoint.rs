@@ -5,7 +5,10 @@ use super::super::endpoint::{Endpoint, Ground};
 /// SEC-04: only https, or http on this machine for a server on this machine, is ever opened.
 #[test]
 fn sec_04_only_pages_are_opened() {
-    let path = format!("{}/tests/cases/SEC-04.endpoints.tsv", env!("CARGO_MANIFEST_DIR"));
+    let path = format!(
+        "{}/tests/cases/SEC-04.endpoints.tsv",
+        env!("CARGO_MANIFEST_DIR")
+    );
     let table = std::fs::read_to_string(path).unwrap();
     let mut seen = 0;
     for row in table.lines().skip(1).filter(|row| !row.is_empty()) {
@@ -13,7 +16,10 @@ fn sec_04_only_pages_are_opened() {
         let text: String = serde_json::from_str(text).unwrap();
         // No browser opens a page on port 9.
         let text = text.replace("127.0.0.1:9/", "127.0.0.1:8009/");
-        let (public, local) = (Endpoint::read(&text, Ground::Public), Endpoint::read(&text, Ground::ThisMachine));
+        let (public, local) = (
+            Endpoint::read(&text, Ground::Public),
+            Endpoint::read(&text, Ground::ThisMachine),
+        );
         assert_eq!(public.is_ok(), want == "ask", "{text}: {public:?}");
         assert_eq!(local.is_ok(), want.starts_with("ask"), "{text}: {local:?}");
         seen += 1;

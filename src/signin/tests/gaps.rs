@@ -18,24 +18,47 @@ async fn refused(change: impl FnOnce(&mut Value)) -> String {
     login.host.change(|routes| change(description(routes)));
     let error = login.sign_in().await.unwrap_err();
     assert_eq!(error.trouble, Trouble::Description, "{error}");
-    assert_eq!((login.host.count("POST /register"), login.opened()), (0, 0), "{error}");
+    assert_eq!(
+        (login.host.count("POST /register"), login.opened()),
+        (0, 0),
+        "{error}"
+    );
     error.to_string()
 }
 
 #[tokio::test]
 async fn gap_1_without_pkce_nobody_signs_in() {
     let absent = |told: &mut Value| {
-        told.as_object_mut().unwrap().remove("code_challenge_methods_supported");
+        told.as_object_mut()
+            .unwrap()
+            .remove("code_challenge_methods_supported");
     };
     assert!(refused(absent).await.contains("PKCE"));
-    assert!(refused(|told| told["code_challenge_methods_supported"] = json!(["plain"])).await.contains("PKCE"));
-    assert!(refused(|told| told["code_challenge_methods_supported"] = json!([])).await.contains("PKCE"));
+    assert!(
+        refused(|told| told["code_challenge_methods_supported"] = json!(["plain"]))
+            .await
+            .contains("PKCE")
+    );
+    assert!(
+        refused(|told| told["code_challenge_methods_supported"] = json!([]))
+            .await
+            .contains("PKCE")
+    );
 }
 
 #[tokio::test]
 async fn gap_2_every_address_of_the_sign_in_server_is_judged() {
-    for name in ["authorization_endpoint", "token_endpoint", "registration_endpoint"] {
-        for url in ["javascript:alert(1)", "http://login.example/x", "file:///etc/passwd", "https://a@b.example/"] {
+    for name in [
+        "authorization_endpoint",
+        "token_endpoint",
+        "registration_endpoint",
+    ] {
+        for url in [
+            "javascript:alert(1)",
+            "http://login.example/x",
+            "file:///etc/passwd",
+            "https://a@b.example/",
+        ] {
             let said = refused(|told| told[name] = json!(url)).await;
             assert!(said.contains(name), "{said}");
         }
@@ -46,7 +69,9 @@ async fn gap_2_every_address_of_the_sign_in_server_is_judged() {
 async fn gap_3_an_error_of_another_server_is_not_shown() {
     let login = plain_login();
     let page = json!({"error": "access_denied", "iss": "https://evil.example"});
-    login.host.change(|routes| routes[3] = json!({"path": "/authorize", "authorize": page}));
+    login
+        .host
+        .change(|routes| routes[3] = json!({"path": "/authorize", "authorize": page}));
     let error = login.sign_in().await.unwrap_err();
     assert_eq!(error.trouble, Trouble::Foreign);
 }
@@ -54,7 +79,9 @@ async fn gap_3_an_error_of_another_server_is_not_shown() {
 #[tokio::test]
 async fn gap_4_a_code_of_another_server_is_not_exchanged() {
     let login = plain_login();
-    login.host.change(|routes| routes[3] = json!({"path": "/authorize", "authorize": {"iss": "https://evil.example"}}));
+    login.host.change(|routes| {
+        routes[3] = json!({"path": "/authorize", "authorize": {"iss": "https://evil.example"}})
+    });
     assert_eq!(login.sign_in().await.unwrap_err().trouble, Trouble::Foreign);
     assert_eq!(login.host.count("POST /token"), 0);
 }
@@ -62,20 +89,31 @@ async fn gap_4_a_code_of_another_server_is_not_exchanged() {
 #[tokio::test]
 async fn gap_5_the_secret_of_a_registration_is_kept() {
     let login = plain_login();
-    login.host.change(|routes| routes[2]["register"] = json!({"client_id": "dyn-1", "client_secret": "s3cret"}));
+    login.host.change(|routes| {
+        routes[2]["register"] = json!({"client_id": "dyn-1", "client_secret": "s3cret"})
+    });
     login.sign_in().await.unwrap();
     let kept = read_kept(&login.vault, "k").await.unwrap().unwrap();
     assert_eq!(kept.secrets.client.as_deref(), Some("s3cret"));
     login.browser.opened.lock().unwrap().clear();
     login.sign_in().await.unwrap();
-    let last = login.host.log().into_iter().rfind(|seen| seen.what == "POST /token").unwrap();
+    let last = login
+        .host
+        .log()
+        .into_iter()
+        .rfind(|seen| seen.what == "POST /token")
+        .unwrap();
     // Basic dyn-1:s3cret
     assert_eq!(last.fields["authorization"], "Basic ZHluLTE6czNjcmV0");
 }
 
 #[tokio::test]
 async fn gap_6_names_of_sign_in_servers_are_compared_to_the_letter() {
-    for own in [format!("{BASE}/"), "HTTP://127.0.0.1:8009".to_owned(), "http://127.0.0.1:08009".to_owned()] {
+    for own in [
+        format!("{BASE}/"),
+        "HTTP://127.0.0.1:8009".to_owned(),
+        "http://127.0.0.1:08009".to_owned(),
+    ] {
         let said = refused(|told| told["issuer"] = json!(own)).await;
         assert!(said.contains(&own), "{said}");
     }
@@ -85,13 +123,18 @@ async fn gap_6_names_of_sign_in_servers_are_compared_to_the_letter() {
 async fn gap_7_nothing_is_asked_for_that_the_server_does_not_want() {
     let login = plain_login();
     login.host.change(|routes| {
-        routes[0]["json"].as_object_mut().unwrap().remove("scopes_supported");
+        routes[0]["json"]
+            .as_object_mut()
+            .unwrap()
+            .remove("scopes_supported");
     });
     login.sign_in().await.unwrap();
     assert_eq!(login.asked("scope"), None);
     // What the configuration says is all that is asked for.
     let mut login = plain_login();
-    login.host.change(|routes| description(routes)["scopes_supported"] = json!(["offline_access"]));
+    login
+        .host
+        .change(|routes| description(routes)["scopes_supported"] = json!(["offline_access"]));
     login.wanted.client.scopes = vec!["files:read".to_owned()];
     login.sign_in().await.unwrap();
     assert_eq!(login.asked("scope").as_deref(), Some("files:read"));
@@ -119,7 +162,10 @@ async fn gap_9_of_several_sign_in_servers_the_user_chooses() {
     let mut login = plain_login();
     several(&login);
     let error = login.sign_in().await.unwrap_err().to_string();
-    assert!(error.contains("https://a.example") && error.contains("\"issuer\""), "{error}");
+    assert!(
+        error.contains("https://a.example") && error.contains("\"issuer\""),
+        "{error}"
+    );
     login.wanted.client.issuer = Some(BASE.to_owned());
     login.sign_in().await.unwrap();
     let mut login = plain_login();
@@ -131,7 +177,8 @@ async fn gap_9_of_several_sign_in_servers_the_user_chooses() {
 #[tokio::test]
 async fn gap_10_a_state_ends() {
     let state = || -> StoredAuthorizationState {
-        serde_json::from_value(json!({"pkce_verifier": "v", "csrf_token": "s", "created_at": 0})).unwrap()
+        serde_json::from_value(json!({"pkce_verifier": "v", "csrf_token": "s", "created_at": 0}))
+            .unwrap()
     };
     let lasting = OneState::new(Duration::from_secs(60));
     lasting.save("s", state()).await.unwrap();
@@ -175,7 +222,10 @@ async fn gap_12_nobody_hears_the_events_of_the_sdk() {
         fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
         fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
         fn event(&self, event: &Event<'_>) {
-            self.0.lock().unwrap().push(event.metadata().target().to_owned());
+            self.0
+                .lock()
+                .unwrap()
+                .push(event.metadata().target().to_owned());
         }
         fn enter(&self, _: &span::Id) {}
         fn exit(&self, _: &span::Id) {}
@@ -188,7 +238,10 @@ async fn gap_12_nobody_hears_the_events_of_the_sdk() {
     login.sign_in().await.unwrap();
     drop(guard);
     let heard = heard.0.lock().unwrap();
-    let of_sdk = heard.iter().filter(|target| target.starts_with("rmcp")).count();
+    let of_sdk = heard
+        .iter()
+        .filter(|target| target.starts_with("rmcp"))
+        .count();
     assert_eq!((heard.len() > 0, of_sdk), (true, 0), "{heard:?}");
 }
 
@@ -197,8 +250,14 @@ async fn gap_13_discovery_names_the_newest_revision() {
     let login = plain_login();
     login.sign_in().await.unwrap();
     let log = login.host.log();
-    let named: Vec<&String> = log.iter().filter_map(|seen| seen.fields.get("mcp-protocol-version")).collect();
-    assert!(!named.is_empty() && named.iter().all(|revision| *revision == "2026-07-28"), "{named:?}");
+    let named: Vec<&String> = log
+        .iter()
+        .filter_map(|seen| seen.fields.get("mcp-protocol-version"))
+        .collect();
+    assert!(
+        !named.is_empty() && named.iter().all(|revision| *revision == "2026-07-28"),
+        "{named:?}"
+    );
 }
 
 /// A token is for one server: whose address changes has none.

@@ -55,7 +55,9 @@ impl Login {
         let web = Arc::new(self.host.clone());
         let prospect = prospect(web, &self.vault, self.wanted.clone()).await?;
         let browser = Arc::new(self.browser.clone());
-        prospect.sign_in(&self.vault, (browser, &|_| ()), clock).await
+        prospect
+            .sign_in(&self.vault, (browser, &|_| ()), clock)
+            .await
     }
 
     pub(super) fn tokens(&self, clock: fn() -> i64) -> Tokens {
@@ -75,7 +77,10 @@ impl Login {
         };
         let query = page.split_once('?').unwrap().1;
         let pairs = super::super::query::pairs(query).unwrap();
-        pairs.into_iter().find(|(known, _)| known == name).map(|(_, value)| value)
+        pairs
+            .into_iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value)
     }
 
     pub(super) fn opened(&self) -> usize {
@@ -104,7 +109,9 @@ pub(super) fn plain() -> Value {
 
 /// The description of the sign-in server in a script.
 pub(super) fn description(routes: &mut [Value]) -> &mut Value {
-    let found = routes.iter_mut().find(|route| route["path"] == "/.well-known/oauth-authorization-server");
+    let found = routes
+        .iter_mut()
+        .find(|route| route["path"] == "/.well-known/oauth-authorization-server");
     &mut found.unwrap()["json"]
 }
 

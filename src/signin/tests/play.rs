@@ -40,7 +40,9 @@ impl Host {
     /// A host that plays a script.
     pub(super) fn play(script: Value) -> Self {
         let rotate = script.get("rotate").cloned();
-        let first = rotate.as_ref().map_or("", |rotate| rotate["first"].as_str().unwrap());
+        let first = rotate
+            .as_ref()
+            .map_or("", |rotate| rotate["first"].as_str().unwrap());
         let script = Script {
             routes: script["routes"].as_array().unwrap().clone(),
             family: (first.to_owned(), 0, false),
@@ -71,14 +73,27 @@ impl Host {
         self.log().iter().filter(|seen| seen.what == what).count()
     }
 
-    fn answer(&self, method: &str, url: &str, headers: &[(String, String)], body: &str) -> WebReply {
+    fn answer(
+        &self,
+        method: &str,
+        url: &str,
+        headers: &[(String, String)],
+        body: &str,
+    ) -> WebReply {
         let mut script = self.0.lock().unwrap();
-        let rest = url.strip_prefix(BASE).unwrap_or_else(|| panic!("{url} is not of this host"));
+        let rest = url
+            .strip_prefix(BASE)
+            .unwrap_or_else(|| panic!("{url} is not of this host"));
         let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
         let path = if path.is_empty() { "/" } else { path };
         let map = |text: &str| BTreeMap::from_iter(pairs(text).unwrap());
-        let fields: BTreeMap<String, String> = headers.iter().map(|(k, v)| (k.to_lowercase(), v.clone())).collect();
-        let is_form = fields.get("content-type").is_some_and(|kind| kind.contains("x-www-form"));
+        let fields: BTreeMap<String, String> = headers
+            .iter()
+            .map(|(k, v)| (k.to_lowercase(), v.clone()))
+            .collect();
+        let is_form = fields
+            .get("content-type")
+            .is_some_and(|kind| kind.contains("x-www-form"));
         let form = if is_form { map(body) } else { BTreeMap::new() };
         let query = map(query);
         script.log.push(Seen {
@@ -121,7 +136,11 @@ impl Script {
         let (current, count, dead) = &mut self.family;
         if *dead || form.get("refresh_token") != Some(current) {
             *dead = true;
-            return Some(reply(400, &[], &json!({"error": "invalid_grant"}).to_string()));
+            return Some(reply(
+                400,
+                &[],
+                &json!({"error": "invalid_grant"}).to_string(),
+            ));
         }
         *count += 1;
         *current = format!("rt-{count}");
@@ -138,7 +157,10 @@ fn respond(route: &Value, query: &BTreeMap<String, String>, body: &str) -> WebRe
     if let Some(page) = route.get("authorize") {
         let mut back = vec![("code", page["code"].as_str().unwrap_or("c1").to_owned())];
         if let Some(error) = page["error"].as_str() {
-            back = vec![("error", error.to_owned()), ("error_description", "secret+words".to_owned())];
+            back = vec![
+                ("error", error.to_owned()),
+                ("error_description", "secret+words".to_owned()),
+            ];
         }
         match &page["state"] {
             Value::Null => back.push(("state", query["state"].clone())),
@@ -148,24 +170,37 @@ fn respond(route: &Value, query: &BTreeMap<String, String>, body: &str) -> WebRe
         if let Some(issuer) = page["iss"].as_str() {
             back.push(("iss", filled(issuer)));
         }
-        let back: Vec<String> = back.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let back: Vec<String> = back
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
         let to = format!("{}?{}", query["redirect_uri"], back.join("&"));
         return reply(302, &[("location".to_owned(), to)], "");
     }
     if let Some(register) = route.get("register") {
         let mut told: Value = serde_json::from_str(body).unwrap();
-        told.as_object_mut().unwrap().extend(register.as_object().unwrap().clone());
+        told.as_object_mut()
+            .unwrap()
+            .extend(register.as_object().unwrap().clone());
         return reply(201, &[], &told.to_string());
     }
     let text = route.get("json").map_or_else(
         || route["body"].as_str().unwrap_or_default().to_owned(),
         Value::to_string,
     );
-    reply(u16::try_from(route["status"].as_u64().unwrap_or(200)).unwrap(), &headers, &filled(&text))
+    reply(
+        u16::try_from(route["status"].as_u64().unwrap_or(200)).unwrap(),
+        &headers,
+        &filled(&text),
+    )
 }
 
 fn reply(status: u16, headers: &[(String, String)], body: &str) -> WebReply {
-    WebReply { status, headers: headers.to_vec(), body: body.as_bytes().to_vec() }
+    WebReply {
+        status,
+        headers: headers.to_vec(),
+        body: body.as_bytes().to_vec(),
+    }
 }
 
 fn filled(text: &str) -> String {
@@ -193,7 +228,10 @@ pub(super) struct Scripted {
 
 impl Scripted {
     pub(super) fn of(host: &Host) -> Self {
-        Self { host: host.clone(), opened: Arc::default() }
+        Self {
+            host: host.clone(),
+            opened: Arc::default(),
+        }
     }
 }
 

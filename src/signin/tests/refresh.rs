@@ -47,7 +47,10 @@ async fn oa_06_one_renews_for_all() {
     assert_eq!(login.host.count("POST /token"), 2);
     // Each has its own memory and its own handle of the lock, as two processes have.
     let later_still = || clock() + 7_200_000;
-    let two = [Arc::new(login.tokens(later_still)), Arc::new(login.tokens(later_still))];
+    let two = [
+        Arc::new(login.tokens(later_still)),
+        Arc::new(login.tokens(later_still)),
+    ];
     let got = together(&two, 5).await;
     assert_eq!(got, vec![Some("at-2".to_owned()); 10]);
     assert_eq!(login.host.count("POST /token"), 3);
@@ -77,7 +80,9 @@ async fn a_spent_refresh_token_ends_the_sign_in() {
     let login = signed_in().await;
     let mut kept = read_kept(&login.vault, "k").await.unwrap().unwrap();
     kept.secrets.refresh = Some("rt-stolen".to_owned());
-    super::super::tokens::write_kept(&login.vault, "k", kept).await.unwrap();
+    super::super::tokens::write_kept(&login.vault, "k", kept)
+        .await
+        .unwrap();
     let tokens = login.tokens(later);
     let error = tokens.token().await.unwrap_err();
     assert_eq!(error.trouble, Trouble::NotSignedIn);
@@ -92,8 +97,13 @@ async fn a_spent_refresh_token_ends_the_sign_in() {
 async fn renewing_asks_nobody_for_directions() {
     let login = signed_in().await;
     let before = login.host.log().len();
-    login.host.change(|routes| routes.retain(|route| route["path"] != "/.well-known/oauth-authorization-server"));
-    assert_eq!(login.tokens(later).token().await.unwrap().as_deref(), Some("at-1"));
+    login.host.change(|routes| {
+        routes.retain(|route| route["path"] != "/.well-known/oauth-authorization-server")
+    });
+    assert_eq!(
+        login.tokens(later).token().await.unwrap().as_deref(),
+        Some("at-1")
+    );
     let log = login.host.log();
     assert_eq!(log.len(), before + 1);
     assert_eq!(log[before].form["resource"], "http://127.0.0.1:8009/mcp");
@@ -103,7 +113,10 @@ async fn renewing_asks_nobody_for_directions() {
 async fn without_a_refresh_token_somebody_signs_in_again() {
     let login = plain_login();
     login.host.change(|routes| {
-        routes[4]["json"].as_object_mut().unwrap().remove("refresh_token");
+        routes[4]["json"]
+            .as_object_mut()
+            .unwrap()
+            .remove("refresh_token");
     });
     login.sign_in().await.unwrap();
     let error = login.tokens(later).token().await.unwrap_err();
@@ -125,11 +138,20 @@ fn challenges_are_read() {
         let want = want.map(|scopes| scopes.iter().map(|scope| (*scope).to_owned()).collect());
         assert_eq!(more_scope(text), want, "{text}");
     };
-    check(r#"Bearer error="insufficient_scope", scope="a b""#, Some(&["a", "b"]));
+    check(
+        r#"Bearer error="insufficient_scope", scope="a b""#,
+        Some(&["a", "b"]),
+    );
     check("Bearer error=insufficient_scope,scope=a", Some(&["a"]));
-    check(r#"Bearer scope="a\"b", Error="insufficient_scope""#, Some(&["a\"b"]));
+    check(
+        r#"Bearer scope="a\"b", Error="insufficient_scope""#,
+        Some(&["a\"b"]),
+    );
     check(r#"Bearer error="insufficient_scope""#, Some(&[]));
     check(r#"Bearer error="invalid_token", scope="a""#, None);
-    check(r#"Bearer error_description="error=insufficient_scope""#, None);
+    check(
+        r#"Bearer error_description="error=insufficient_scope""#,
+        None,
+    );
     check("", None);
 }
