@@ -31,7 +31,7 @@ mod serve;
 mod serve_http;
 mod server;
 mod session;
-#[cfg(feature = "http")]
+#[cfg_attr(not(feature = "http"), path = "sign_in_absent.rs")]
 mod sign_in;
 mod spec;
 #[cfg(unix)]

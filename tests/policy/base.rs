@@ -357,12 +357,10 @@ pub(crate) fn prompt() -> Asking {
     }))
 }
 
-/// A sign-in at a public sign-in server.
 #[rustfmt::skip]
 pub(crate) fn sign_in() -> Asking {
-    let at = || "https://login.example.com".to_owned();
-    let (addresses, scopes) = (vec![[93, 184, 216, 34].into()], vec!["files:read".to_owned()]);
-    Asking::new(Owned::SignIn(Box::new(SignIn { server: server(), issuer: at(), page: at(), addresses, scopes, dynamic_registration: false, pkce: true, issuer_matches_server: true })))
+    let (at, scopes) = (|| "https://login.example.com".to_owned(), vec!["files:read".to_owned()]);
+    Asking::new(Owned::SignIn(Box::new(SignIn { server: server(), issuer: at(), page: at(), addresses: vec![[93, 184, 216, 34].into()], scopes, dynamic_registration: false, pkce: true, issuer_matches_server: true })))
 }
 
 /// A person runs a command in a full sandbox.
