@@ -10,9 +10,8 @@ mod with_http {
     use std::sync::Arc;
 
     use crate::config::{self, ServerDefinition};
-    use crate::enforce::Challenge;
     use crate::enforce::authority::{Authority, bearer};
-    use crate::enforce::connected::Authorised;
+    use crate::enforce::connected::{Authorised, Challenge};
     use crate::enforce::line::Line;
     use crate::enforce::remote;
     use crate::enforce::sign_in::{self, Cause, NotSignedIn, Remote};
@@ -97,8 +96,7 @@ mod with_http {
 #[cfg(not(feature = "http"))]
 mod without {
     use crate::config::{Remote, ServerDefinition};
-    use crate::enforce::Challenge;
-    use crate::enforce::connected::Authorised;
+    use crate::enforce::connected::{Authorised, Challenge};
     use crate::enforce::line::Line;
     use crate::enforce::start_error::StartError;
     use crate::request::{Agent, ServerFacts};
