@@ -14,7 +14,8 @@ pub(crate) const HOMES: &[(&str, &[&str])] = &[
     ("minisign_verify", &["policy/bundle/"]),
     ("reqwest", &["http/"]),
     ("rustls", &["http/"]),
-    ("hyper", &["front/"]),
+    // Its words for messages are those of the SDK, too.
+    ("hyper", &["front/", "signin/"]),
     ("hyper_util", &["front/"]),
     ("http_body_util", &["front/"]),
     ("rmcp", &["signin/"]),
