@@ -105,6 +105,8 @@ mod protocol;
 mod request;
 mod runner;
 mod sandbox;
+#[cfg(feature = "http")]
+mod signin;
 mod terminal;
 mod transport;
 
@@ -147,7 +149,7 @@ pub use request::{
     HostRule, HostRuleError, Key, Layer, Ledger, LedgerError, MemoryLedger, NetworkWish, PathFacts,
     Pin, PinKind, PinRecord, Places, Principal, ProgramFacts, Project, Query, Question,
     ReadResource, Reply, ReviewTools, Risk, Role, Run, RunCommand, RunnerKind, Scheme, ServerFacts,
-    ServerId, Source, StartServer, ToolClaims, ToolFacts, Transport, Trigger, Wish,
+    ServerId, SignIn, Source, StartServer, ToolClaims, ToolFacts, Transport, Trigger, Wish,
 };
 pub use runner::{
     BundleInfo, Changed, CommandExit, CommandSpec, Draft, Effect, Error, ErrorKind, ExportReport,

@@ -73,6 +73,21 @@ pub(crate) enum ServerCommand {
         /// The server
         name: String,
     },
+    /// Sign in to a remote server, in your browser
+    #[command(
+        after_help = "Example: creance server login notes\n\nThe page is named before it opens, and nothing opens before \
+                      you agreed. Where no browser opens, open the printed address yourself on this machine."
+    )]
+    Login {
+        /// The server
+        name: String,
+    },
+    /// Sign out of a remote server: forget its tokens
+    #[command(after_help = "Example: creance server logout notes")]
+    Logout {
+        /// The server
+        name: String,
+    },
     /// Forget that a server was agreed to, and all answers about it
     #[command(after_help = "Example: creance server forget user/files")]
     Forget {
@@ -119,6 +134,15 @@ pub(crate) async fn run(command: ServerCommand) -> Outcome {
         ServerCommand::Export(args) => export::run(&workspace, &args),
         ServerCommand::Status { form } => status(&workspace, form),
         ServerCommand::Trust { name } => trust(&workspace, &name).await,
+        ServerCommand::Login { name } => login(&workspace, &name).await,
+        ServerCommand::Logout { name } => {
+            let said = match workspace.sign_out(&name).await? {
+                true => "signed out of",
+                false => "nobody was signed in to",
+            };
+            out::line(&format!("{said} {name}"));
+            Ok(Exit::Done)
+        }
         ServerCommand::Forget { id } => {
             let count = workspace.forget_server(&id)?;
             out::line(&format!("forgot {count} pins and answers about {id}"));
@@ -214,6 +238,22 @@ fn status(workspace: &Workspace, form: Form) -> Outcome {
         out::line(&format!(
             "{answers} lasting answers: `creance answers list`"
         ));
+    }
+    Ok(Exit::Done)
+}
+
+async fn login(workspace: &Workspace, name: &str) -> Outcome {
+    let prompt = Prompt::new(Paint::for_stdout().colour);
+    let show = |page: &str| {
+        out::note(
+            "the sign-in page opens in your browser; if it does not, open this address on this machine:",
+        );
+        out::note(page);
+    };
+    let granted = workspace.sign_in(name, Arc::new(prompt), &show).await?;
+    out::line(&format!("signed in to {name}"));
+    if !granted.is_empty() {
+        out::line(&format!("  granted: {}", granted.join(" ")));
     }
     Ok(Exit::Done)
 }

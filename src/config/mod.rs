@@ -9,6 +9,7 @@ mod export;
 mod fields;
 pub(crate) mod import;
 mod interpreters;
+mod oauth;
 mod organisation;
 mod package;
 mod parse;

@@ -11,6 +11,7 @@ use crate::request::{ServerId, Source};
 
 use super::entry::Values;
 use super::fields::{Field, Member, Reader};
+use super::oauth::{self, OAuth};
 use super::problem::ConfigProblem;
 use super::secrets::looks_secret;
 use super::variables::Text;
@@ -20,6 +21,7 @@ pub(crate) const KEYS: &[&str] = &[
     "type",
     "url",
     "headers",
+    "oauth",
     "timeoutMs",
     "startTimeoutMs",
     "enabled",
@@ -36,6 +38,8 @@ pub(crate) struct Remote {
     pub(crate) address: WebUrl,
     /// Fields of each request, by their names in lower case.
     pub(crate) headers: BTreeMap<String, Text>,
+    /// How it is signed in to, where the entry says so.
+    pub(crate) oauth: OAuth,
 }
 
 /// The transports of MCP over HTTP.
@@ -98,11 +102,13 @@ pub(super) fn read<'a>(
     let url = values.text(field)?;
     let address = address(&url, id.source).map_err(|reason| reader.problem(field, reason))?;
     let headers = find("headers").map_or(Ok(BTreeMap::new()), |f| headers(reader, values, f))?;
+    let oauth = find("oauth").map_or(Ok(OAuth::default()), |f| oauth::read((reader, values), f))?;
     Ok(Remote {
         protocol,
         url,
         address,
         headers,
+        oauth,
     })
 }
 
@@ -261,7 +267,10 @@ impl Remote {
     }
 
     pub(super) fn texts(&self) -> impl Iterator<Item = &Text> {
-        std::iter::once(&self.url).chain(self.headers.values())
+        let secret = self.oauth.client_secret.iter();
+        std::iter::once(&self.url)
+            .chain(self.headers.values())
+            .chain(secret)
     }
 
     /// What deserves attention before somebody agrees to it.

@@ -54,6 +54,7 @@ pub(super) fn resource(query: &Query<'_>) -> String {
         Act::ReadResource(read) => format!("{}/{}", read.server.id, read.uri),
         Act::GetPrompt(get) => format!("{}/{}", get.server.id, get.name),
         Act::RunCommand(run) => run.program.path.clone(),
+        Act::SignIn(sign_in) => sign_in.issuer.clone(),
     }
 }
 

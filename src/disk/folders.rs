@@ -89,6 +89,12 @@ impl Folders {
         self.state.join("ledger.json")
     }
 
+    /// Sign-ins to remote servers.
+    #[cfg(feature = "http")]
+    pub(crate) fn sign_ins(&self) -> PathBuf {
+        self.state.join("sign-in")
+    }
+
     /// The last good bundle of the organisation.
     pub(crate) fn bundle_copy(&self) -> PathBuf {
         self.cache.join("organisation.bundle")

@@ -34,6 +34,8 @@ mod surroundings;
 mod sync;
 mod tail;
 mod texts;
+#[cfg(feature = "http")]
+mod vault;
 mod write;
 
 pub use audit_log::{AuditLog, Check};
@@ -56,6 +58,8 @@ pub use rotate::Rotation;
 pub(crate) use surroundings::Surroundings;
 pub use sync::Durability;
 pub(crate) use texts::{TextFile, text_of, texts_in};
+#[cfg(feature = "http")]
+pub(crate) use vault::{Keep, Safe, Vault};
 pub(crate) use write::replace_file;
 pub(crate) use write::write_atomic;
 pub(crate) use write::{named_here, write_open};

@@ -35,21 +35,25 @@ fn reach(source: Source, remote: &Remote) -> Reach {
     }
 }
 
+/// What authorises each request.
+#[cfg(feature = "http")]
+pub(super) type Authorised = std::sync::Arc<dyn crate::http::Authorise>;
+#[cfg(not(feature = "http"))]
+pub(super) type Authorised = ();
+
 /// What a connection is joined to.
 pub(super) type Opened = (Upstream, UpstreamEvents, Connected);
 
 #[cfg(feature = "http")]
 mod with_http {
-    use std::sync::Arc;
-
     use tokio::sync::Mutex;
 
     use crate::config::Protocol;
     use crate::http::mcp::{self, Connection, Endpoint, Kind};
-    use crate::http::{self, Client, Leads, Plain, StaticFields, Terms};
+    use crate::http::{self, Client, Leads, Plain, Terms};
     use crate::transport::CloseHook;
 
-    use super::{Challenge, IpAddr, Opened, Remote, Source, Upstream, reach};
+    use super::{Authorised, Challenge, IpAddr, Opened, Remote, Source, Upstream, reach};
 
     /// An open connection.
     #[derive(Debug)]
@@ -107,6 +111,7 @@ mod with_http {
     pub(crate) fn open(
         (source, remote): (Source, &Remote),
         addresses: Vec<IpAddr>,
+        authorise: Authorised,
     ) -> Result<Opened, String> {
         let client = Client::new(&remote.address, addresses, &terms(source, remote));
         let opened = mcp::open(Endpoint {
@@ -117,7 +122,7 @@ mod with_http {
                 Protocol::Sse => Kind::Events,
             },
             client: client.map_err(|error| error.to_string())?,
-            authorise: Arc::new(StaticFields::new(remote.fields())),
+            authorise,
         });
         let hook = CloseHook::new(opened.connection.story());
         let (upstream, events) = Upstream::connect(
@@ -137,7 +142,7 @@ mod with_http {
 
 #[cfg(not(feature = "http"))]
 mod without {
-    use super::{Challenge, IpAddr, Opened, Remote, Source, reach};
+    use super::{Authorised, Challenge, IpAddr, Opened, Remote, Source, reach};
 
     const ABSENT: &str = "this build of Creance has no remote servers (the feature `http`)";
 
@@ -168,7 +173,11 @@ mod without {
         Err(ABSENT.to_owned())
     }
 
-    pub(crate) fn open(_: (Source, &Remote), _: Vec<IpAddr>) -> Result<Opened, String> {
+    pub(crate) fn open(
+        _: (Source, &Remote),
+        _: Vec<IpAddr>,
+        (): Authorised,
+    ) -> Result<Opened, String> {
         Err(ABSENT.to_owned())
     }
 }

@@ -54,6 +54,9 @@ pub(crate) struct Line {
     pub(crate) machine: Machine,
     pub(crate) ground: Ground,
     pub(crate) trigger: Trigger,
+    /// What signing in to a remote server takes.
+    #[cfg(feature = "http")]
+    pub(crate) sign_ins: super::sign_in::SignIns,
 }
 
 impl Line {

@@ -2,6 +2,9 @@
 
 pub(crate) mod agreed;
 pub(crate) mod arguments;
+mod authorised;
+#[cfg(feature = "http")]
+mod authority;
 pub(crate) mod call;
 mod code;
 pub(crate) mod command;
@@ -21,11 +24,15 @@ pub(crate) mod reply;
 mod server;
 mod sheet;
 mod shelf;
+#[cfg(feature = "http")]
+pub(crate) mod sign_in;
 mod signals;
 mod start_error;
 mod terms;
 mod tool;
 pub(crate) mod tools;
+#[cfg(feature = "http")]
+mod web;
 
 pub(crate) use eras::Eras;
 pub(crate) use line::{Ground, Line};

@@ -7,7 +7,7 @@ use crate::clean;
 use crate::grant::Launch;
 use crate::protocol::names;
 use crate::request::{
-    Asked, CallTool, ConnectHost, ConnectServer, Pin, ReviewTools, RunCommand, StartServer,
+    Asked, CallTool, ConnectHost, ConnectServer, Pin, ReviewTools, RunCommand, SignIn, StartServer,
 };
 
 use super::sheet::{LINE, Sheet};
@@ -248,6 +248,40 @@ pub(crate) fn connect(connect: &ConnectHost, name: &str) -> Asked {
         sheet.warn("it is not among the hosts that were asked for when it started");
     }
     sheet.host_name(&connect.host);
+    sheet.asked
+}
+
+/// The question about signing in to a remote server.
+pub(crate) fn sign_in(sign_in: &SignIn, (url, callback): (&str, &str)) -> Asked {
+    let id = clean::line(&sign_in.server.id.to_string(), 120);
+    let mut sheet = Sheet::new(format!("Sign in to the MCP server {id}?"));
+    sheet.full("server", url);
+    sheet.line("sign-in page", &sign_in.page);
+    sheet.line("sign-in server", &sign_in.issuer);
+    let scopes = match sign_in.scopes.as_slice() {
+        [] => "what the sign-in server gives by itself".to_owned(),
+        scopes => scopes.join(" "),
+    };
+    sheet.full("asks for", &scopes);
+    sheet.line("comes back to", callback);
+    if sign_in.dynamic_registration {
+        sheet.line("registration", "Creance registers itself there");
+    }
+    if !sign_in.issuer_matches_server {
+        sheet.warn("the sign-in server belongs to another host than the server");
+    }
+    if sign_in.page.starts_with("http:") {
+        sheet.warn("the page is not encrypted");
+    }
+    let host = sign_in.page.split_once("://").map_or("", |(_, host)| host);
+    let host: Option<crate::address::HostName> =
+        host.split(':').next().and_then(|host| host.parse().ok());
+    if let Some(readable) = host.and_then(|host| host.in_other_letters()) {
+        sheet.line("in other letters", &readable);
+        sheet.warn(
+            "the name has letters of other scripts, which can look like those of another name",
+        );
+    }
     sheet.asked
 }
 

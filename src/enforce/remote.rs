@@ -17,7 +17,8 @@ use crate::request::{
 };
 use crate::transport::{CallError, Known, ServerHello, ServerTools, Upstream, UpstreamEvents};
 
-use super::connected::{self, Connected};
+use super::authorised;
+use super::connected::{self, Authorised, Connected};
 use super::launch::{self, Phase};
 use super::line::Line;
 use super::link;
@@ -59,6 +60,13 @@ pub(crate) fn prepare(
         Some(_) => Pin::Unpinned,
     };
     let target = remote.address.target();
+    let auth = if remote.carries_credentials() {
+        AuthKind::Header
+    } else if authorised::is_signed_in(line, (definition, remote), &subject) {
+        AuthKind::Oauth
+    } else {
+        AuthKind::None
+    };
     let action = ConnectServer {
         server: ServerFacts {
             id: definition.id.clone(),
@@ -77,10 +85,7 @@ pub(crate) fn prepare(
         },
         port: target.port,
         addresses,
-        auth: match remote.carries_credentials() {
-            true => AuthKind::Header,
-            false => AuthKind::None,
-        },
+        auth,
         first_time: known.is_none(),
         definition: digest,
     };
@@ -116,6 +121,26 @@ pub(super) async fn open(
     limit: Duration,
     phase: &(impl Fn(Phase) + Send + Sync),
 ) -> Result<(Server, ServerTools, UpstreamEvents), StartError> {
+    let first = once(line, agent, (definition, remote), limit, phase).await;
+    let Err(StartError::SignIn { challenge, .. }) = &first else {
+        return first;
+    };
+    if !authorised::can_sign_in(remote, challenge) {
+        return first;
+    }
+    phase(Phase::Asking);
+    authorised::sign_in((line, agent), (definition, remote), challenge).await?;
+    phase(Phase::Starting);
+    once(line, agent, (definition, remote), limit, phase).await
+}
+
+async fn once(
+    line: &Line,
+    agent: &Agent,
+    (definition, remote): (&ServerDefinition, &Remote),
+    limit: Duration,
+    phase: &(impl Fn(Phase) + Send + Sync),
+) -> Result<(Server, ServerTools, UpstreamEvents), StartError> {
     let addresses = connected::look_up(definition.id.source, remote).await;
     let addresses = addresses.map_err(|why| unreachable(remote, &why))?;
     let prepared = prepare(line, (definition, remote), addresses)?;
@@ -135,7 +160,7 @@ pub(super) async fn open(
     };
     phase(Phase::Starting);
     keep_pin(line, &prepared, &permit)?;
-    connect(line, permit, (definition, remote), limit).await
+    connect((line, agent), permit, (definition, remote), limit).await
 }
 
 fn keep_pin(
@@ -157,7 +182,7 @@ fn keep_pin(
 
 /// Spends the permit of a connection on one.
 async fn connect(
-    line: &Line,
+    (line, agent): (&Line, &Agent),
     permit: Permit<ConnectServer>,
     (definition, remote): (&ServerDefinition, &Remote),
     limit: Duration,
@@ -165,7 +190,8 @@ async fn connect(
     let (action, seq) = line.point.redeem(permit).map_err(StartError::Denied)?;
     let begun = Instant::now();
     let known = line.eras.of(&action.server);
-    let shaken = shake(&action, (definition, remote), (known, limit)).await;
+    let authorised = authorised::of((line, agent), (definition, remote), &action.server);
+    let shaken = shake(&action, (definition, remote), authorised, (known, limit)).await;
     let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (result, details) = match &shaken {
         Ok(_) => ("connected", json!({ "origin": action.origin() })),
@@ -225,10 +251,11 @@ async fn connect(
 async fn shake(
     action: &ConnectServer,
     (definition, remote): (&ServerDefinition, &Remote),
+    authorised: Authorised,
     (known, limit): (Known, Duration),
 ) -> Result<(Upstream, ServerHello, Connected, UpstreamEvents), StartError> {
     let source = definition.id.source;
-    let opened = connected::open((source, remote), action.addresses.clone());
+    let opened = connected::open((source, remote), action.addresses.clone(), authorised);
     let (upstream, events, connected) = opened.map_err(|why| unreachable(remote, &why))?;
     match upstream.greet(link::CREANCE, known, limit).await {
         Ok(hello) => Ok((upstream, hello, connected, events)),

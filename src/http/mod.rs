@@ -29,7 +29,7 @@ pub(crate) use absent::fetch;
 #[cfg(feature = "http")]
 pub(crate) use answer::Answer;
 #[cfg(feature = "http")]
-pub(crate) use authorise::{Authorise, Challenge, Next, StaticFields};
+pub(crate) use authorise::{Authorise, Challenge, Later, Next, StaticFields};
 #[cfg(feature = "http")]
 pub(crate) use blocking::blocking;
 #[cfg(feature = "http")]

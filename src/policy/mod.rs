@@ -12,6 +12,7 @@ mod imported;
 mod index;
 mod lint;
 mod load;
+mod masked;
 mod members;
 mod naming;
 mod polarity;

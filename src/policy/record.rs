@@ -61,6 +61,7 @@ fn of_act(act: &Act<'_>) -> Value {
         Act::ReadResource(read) => of_resource(read),
         Act::GetPrompt(get) => of_prompt(get),
         Act::RunCommand(command) => of_command(command),
+        Act::SignIn(sign_in) => json!(sign_in),
     }
 }
 

@@ -11,10 +11,11 @@ use crate::audit::{EventKind, OutcomeKind, Record};
 use crate::grant::{Confinement, Environment, Grant, Guarantee, Launch, Level};
 use crate::request::{
     Act, Agent, CallTool, ConnectServer, GetPrompt, Principal, Query, ReadResource, ReviewTools,
-    Role, Run, RunCommand, ServerFacts, StartServer, ToolFacts, Wish,
+    Role, Run, RunCommand, ServerFacts, SignIn, StartServer, ToolFacts, Wish,
 };
 
 use super::explain::Explanation;
+use super::masked::{ARGUMENTS, COMMAND_LINE, is_masked, names_any};
 use super::set::PolicySet;
 use super::verdict::{PolicyOutcome, Verdict};
 
@@ -147,30 +148,6 @@ impl PolicySet {
     }
 }
 
-/// Whether one of these attributes is named in a policy. In a reason it is named, too: then a
-/// decision that could be told is not.
-fn names_any(text: &str, attributes: &[&str]) -> bool {
-    let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
-    words.any(|word| attributes.contains(&word))
-}
-
-/// How policies look at arguments of calls.
-const ARGUMENTS: &[&str] = &["args", "args_json", "arg_names", "numbers", "input"];
-/// How policies look at what is started.
-const COMMAND_LINE: &[&str] = &["command_line", "args", "cwd"];
-
-/// Whether a masked secret stands anywhere in a value.
-fn is_masked(value: &Value) -> bool {
-    match value {
-        Value::String(text) => text.contains("[secret:"),
-        Value::Array(items) => items.iter().any(is_masked),
-        Value::Object(members) => {
-            (members.iter()).any(|(name, member)| name.contains("[secret:") || is_masked(member))
-        }
-        _ => false,
-    }
-}
-
 /// One request of a record.
 struct Recorded {
     agent: Agent,
@@ -188,6 +165,7 @@ enum Acted {
     Resource(ReadResource),
     Prompt(GetPrompt),
     Command(Box<RunCommand>),
+    SignIn(Box<SignIn>),
 }
 
 impl Recorded {
@@ -207,6 +185,7 @@ impl Recorded {
             Acted::Resource(read) => Act::ReadResource(read),
             Acted::Prompt(get) => Act::GetPrompt(get),
             Acted::Command(command) => Act::RunCommand(command),
+            Acted::SignIn(sign_in) => Act::SignIn(sign_in),
         };
         Query::new(&self.agent, principal, act, &self.run)
     }
@@ -231,6 +210,10 @@ impl Recorded {
                 arguments: members.get("arguments")?,
             }),
             "exec.run" => Acted::Command(Box::new(command(&members)?)),
+            "oauth.sign_in" => {
+                let read = SignIn::deserialize(facts).map_err(|error| error.to_string())?;
+                Acted::SignIn(Box::new(read))
+            }
             name if name.starts_with("sandbox.") => {
                 Acted::Wish(Wish::deserialize(facts).map_err(|error| error.to_string())?)
             }

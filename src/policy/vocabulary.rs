@@ -85,6 +85,7 @@ types! {
     args: "Args",
     numbers: "Numbers",
     arg_paths: "ArgPaths",
+    issuer: "Issuer",
 }
 
 /// An entity's name.

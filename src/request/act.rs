@@ -12,6 +12,7 @@ use super::connect::ConnectHost;
 use super::principal::{Agent, Principal, Project};
 use super::program::RunCommand;
 use super::remote::ConnectServer;
+use super::sign_in::SignIn;
 use super::start::{ReviewTools, StartServer, Wish};
 
 /// What set a run going.
@@ -64,6 +65,8 @@ pub enum Act<'a> {
     GetPrompt(&'a GetPrompt),
     /// `exec.run`
     RunCommand(&'a RunCommand),
+    /// `oauth.sign_in`
+    SignIn(&'a SignIn),
 }
 
 /// One request to the policy store.
@@ -154,4 +157,5 @@ mod sealed {
     impl Sealed for super::ReadResource {}
     impl Sealed for super::GetPrompt {}
     impl Sealed for super::RunCommand {}
+    impl Sealed for super::SignIn {}
 }

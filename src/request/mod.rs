@@ -13,6 +13,7 @@ mod path;
 mod principal;
 mod program;
 mod remote;
+mod sign_in;
 mod start;
 
 pub use act::{Act, Action, Holding, Key, Query, Run, Trigger};
@@ -29,6 +30,7 @@ pub use path::{PathFacts, Places};
 pub use principal::{Agent, Pin, Principal, Project, ServerFacts, ServerId, Source, Transport};
 pub use program::{ProgramFacts, Risk, RunCommand, RunnerKind};
 pub use remote::{AuthKind, ConnectServer, Scheme};
+pub use sign_in::SignIn;
 pub use start::{EnvFacts, NetworkWish, ReviewTools, StartServer, Wish};
 
 #[cfg(test)]

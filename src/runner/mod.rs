@@ -31,6 +31,8 @@ mod serve;
 mod serve_http;
 mod server;
 mod session;
+#[cfg_attr(not(feature = "http"), path = "sign_in_absent.rs")]
+mod sign_in;
 mod spec;
 #[cfg(unix)]
 #[cfg(test)]

@@ -65,6 +65,9 @@ pub struct Workspace {
     pub(super) settings: Settings,
     pub(super) problems: Vec<String>,
     pub(super) machine: std::sync::OnceLock<Machine>,
+    /// A home of its own keeps its secrets to itself.
+    #[cfg(feature = "http")]
+    pub(super) apart: bool,
 }
 
 impl Workspace {
@@ -119,6 +122,8 @@ impl Workspace {
             servers,
             settings,
             machine: std::sync::OnceLock::new(),
+            #[cfg(feature = "http")]
+            apart: options.home.is_some(),
         })
     }
 
@@ -286,6 +291,8 @@ impl Workspace {
             machine: self.machine(),
             ground: self.ground.clone(),
             trigger,
+            #[cfg(feature = "http")]
+            sign_ins: self.sign_ins(),
         })
     }
 

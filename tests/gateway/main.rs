@@ -52,6 +52,8 @@ mod real;
 mod reload;
 mod remote;
 mod servers;
+#[cfg(all(target_os = "linux", feature = "http"))]
+mod sign_in;
 mod stage;
 #[cfg(target_os = "linux")]
 mod terminal;

@@ -15,7 +15,7 @@ use crate::stage::{Stage, node_server};
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// A command at a terminal of its own, and the keys that a person presses.
-struct Terminal {
+pub(crate) struct Terminal {
     child: Child,
     output: Receiver<Vec<u8>>,
     shown: String,
@@ -24,6 +24,11 @@ struct Terminal {
 impl Terminal {
     /// `None` where there is no `script` (util-linux).
     fn start(stage: &Stage, args: &str) -> Option<Self> {
+        Self::start_with(stage, args, &[])
+    }
+
+    /// The same with more variables.
+    pub(crate) fn start_with(stage: &Stage, args: &str, more: &[(&str, &str)]) -> Option<Self> {
         let line = format!("'{}' {args}", env!("CARGO_BIN_EXE_creance"));
         let mut command = Command::new("script");
         command
@@ -32,6 +37,7 @@ impl Terminal {
             .env_clear()
             .envs(stage.environment())
             .env("TERM", "dumb")
+            .envs(more.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
         let mut child = command.spawn().ok()?;
@@ -54,7 +60,7 @@ impl Terminal {
 
     /// Waits until this is shown, and forgets what stood before it.
     #[track_caller]
-    fn wait_for(&mut self, text: &str) -> String {
+    pub(crate) fn wait_for(&mut self, text: &str) -> String {
         let end = Instant::now() + LIMIT;
         loop {
             if let Some((before, rest)) = self.shown.split_once(text) {
@@ -70,14 +76,14 @@ impl Terminal {
         }
     }
 
-    fn press(&mut self, keys: &str) {
+    pub(crate) fn press(&mut self, keys: &str) {
         let stdin = self.child.stdin.as_mut().unwrap();
         stdin.write_all(keys.as_bytes()).unwrap();
         stdin.flush().unwrap();
     }
 
     /// The rest of the output, and the exit code.
-    fn end(mut self) -> (String, Option<i32>) {
+    pub(crate) fn end(mut self) -> (String, Option<i32>) {
         while let Ok(bytes) = self.output.recv_timeout(LIMIT) {
             self.shown.push_str(&String::from_utf8_lossy(&bytes));
         }

@@ -7,7 +7,8 @@ use creance::{
     ConnectServer, Digest, EnvFacts, Environment, GetPrompt, Grant, Guarantee, Launch, Layer,
     Level, Network, PathFacts, Pin, Places, PolicyOutcome, PolicySet, PolicySource, Principal,
     ProgramFacts, Project, Query, ReadResource, ReviewTools, Run, RunCommand, RunnerKind, Scheme,
-    ServerFacts, ServerId, Source, StartServer, ToolClaims, ToolFacts, Transport, Trigger, Wish,
+    ServerFacts, ServerId, SignIn, Source, StartServer, ToolClaims, ToolFacts, Transport, Trigger,
+    Wish,
 };
 use serde_json::json;
 
@@ -32,6 +33,7 @@ pub(crate) enum Owned {
     Read(ReadResource),
     Prompt(GetPrompt),
     Exec(Box<RunCommand>),
+    SignIn(Box<SignIn>),
 }
 
 impl Asking {
@@ -62,6 +64,7 @@ impl Asking {
             Owned::Read(read) => Act::ReadResource(read),
             Owned::Prompt(get) => Act::GetPrompt(get),
             Owned::Exec(command) => Act::RunCommand(command),
+            Owned::SignIn(sign_in) => Act::SignIn(sign_in),
         };
         let principal = match &self.by {
             Some(server) => Principal::Server(server),
@@ -114,12 +117,20 @@ impl Asking {
         }
     }
 
+    pub(crate) fn sign_in(&mut self) -> &mut SignIn {
+        match &mut self.act {
+            Owned::SignIn(sign_in) => sign_in,
+            other => panic!("no oauth.sign_in: {other:?}"),
+        }
+    }
+
     pub(crate) fn server(&mut self) -> &mut ServerFacts {
         match &mut self.act {
             Owned::Start(start) => &mut start.server,
             Owned::Tools(review) => &mut review.server,
             Owned::Call(call) => &mut call.tool.server,
             Owned::Read(read) => &mut read.server,
+            Owned::SignIn(sign_in) => &mut sign_in.server,
             Owned::Prompt(get) => &mut get.server,
             Owned::Remote(connect) => &mut connect.server,
             Owned::Wish(_) | Owned::Connect(_) => self.by.as_mut().expect("a server asks"),
@@ -344,6 +355,12 @@ pub(crate) fn prompt() -> Asking {
         name: "review".to_owned(),
         arguments: vec![("branch".to_owned(), "main".to_owned())],
     }))
+}
+
+#[rustfmt::skip]
+pub(crate) fn sign_in() -> Asking {
+    let (at, scopes) = (|| "https://login.example.com".to_owned(), vec!["files:read".to_owned()]);
+    Asking::new(Owned::SignIn(Box::new(SignIn { server: server(), issuer: at(), page: at(), addresses: vec![[93, 184, 216, 34].into()], scopes, dynamic_registration: false, pkce: true, issuer_matches_server: true })))
 }
 
 /// A person runs a command in a full sandbox.

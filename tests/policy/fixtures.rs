@@ -8,8 +8,8 @@ use creance::{
 };
 
 use crate::base::{
-    Asking, Owned, arg_path, call, connect, env, exec, lost_path, path, remote, resource, start,
-    tools, user, weakened, wish,
+    Asking, Owned, arg_path, call, connect, env, exec, lost_path, path, remote, resource, sign_in,
+    start, tools, user, weakened, wish,
 };
 
 use PolicyOutcome::{Allow, Ask, Deny};
@@ -89,6 +89,9 @@ fn guard_rails() -> Vec<Fixture> {
         fixture("unresolved-host", (remote(), ALWAYS), (with(remote(), |a| a.remote().addresses.clear()), Deny)),
         fixture("inner-server-project", (with(remote(), |a| leads(a, "127.0.0.1")), ALWAYS), (with(with(remote(), project), |a| leads(a, "127.0.0.1")), Deny)),
         fixture("plain-server", (with(plain(), |a| leads(a, "127.0.0.1")), ALWAYS), (plain(), Deny)),
+        fixture("open-sign-in", (sign_in(), ALWAYS), (with(sign_in(), |a| a.sign_in().pkce = false), Deny)),
+        fixture("sign-in-address", (sign_in(), ALWAYS), (with(sign_in(), |a| a.sign_in().addresses = vec![]), Deny)),
+        fixture("sign-in-inside-project", (with(sign_in(), project), ALWAYS), (with(sign_in(), |a| { project(a); a.sign_in().addresses = vec![[10, 0, 0, 1].into()]; }), Deny)),
         fixture("inside-address-project", (host("10.0.0.1"), ALWAYS), (with(host("10.0.0.1"), project), Deny)),
     ]
 }

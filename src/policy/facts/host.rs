@@ -38,6 +38,24 @@ pub(super) fn add_below(entities: &mut Entities<'_>, domain: &HostName) -> Entit
     name
 }
 
+/// The domains of a URL's host; none where no host can be read.
+pub(super) fn domains_of_url(url: &str) -> HashSet<EntityUID> {
+    host_of_url(url).map_or_else(HashSet::new, |host| domains(&host))
+}
+
+pub(super) fn host_of_url(url: &str) -> Option<HostName> {
+    let (_, rest) = url.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let host = match authority.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => authority,
+    };
+    host.trim_start_matches('[')
+        .trim_end_matches(']')
+        .parse()
+        .ok()
+}
+
 pub(super) fn domains(host: &HostName) -> HashSet<EntityUID> {
     if host.address().is_some() {
         return HashSet::new();

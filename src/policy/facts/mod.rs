@@ -9,6 +9,7 @@ mod question;
 mod remote;
 mod scene;
 mod shape;
+mod sign_in;
 mod start;
 mod steady;
 mod typed;

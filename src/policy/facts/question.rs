@@ -11,7 +11,8 @@ use crate::policy::polarity::FLAGS;
 use crate::policy::vocabulary::{TYPES, Vocabulary, uid};
 use crate::request::{
     Act, Action, Answer, CallTool, ConnectHost, ConnectServer, GetPrompt, NetworkWish, Principal,
-    Query, ReadResource, ReviewTools, RunCommand, ServerFacts, StartServer, ToolFacts, Wish,
+    Query, ReadResource, ReviewTools, RunCommand, ServerFacts, SignIn, StartServer, ToolFacts,
+    Wish,
 };
 
 use super::args::Flat;
@@ -19,7 +20,7 @@ use super::build::{
     Entities, FactError, Mentioned, Value, literal, number, reference, text, texts, unfit,
 };
 use super::steady::Steady;
-use super::{host, path, remote, shape, start, typed, who};
+use super::{host, path, remote, shape, sign_in, start, typed, who};
 
 /// In which of the schema's environments a query stands: the types of principal and resource, and
 /// the action.
@@ -197,6 +198,7 @@ fn resource(entities: &mut Entities<'_>, act: &Act<'_>) -> Result<(EntityUID, Fi
             let program = who::add_program(entities, &command.program);
             (program, start::command(command))
         }
+        Act::SignIn(sign_in) => sign_in::sign_in(entities, sign_in),
     })
 }
 
@@ -360,6 +362,7 @@ pub(crate) fn action_name(act: &Act<'_>) -> &'static str {
         Act::ReadResource(_) => ReadResource::NAME,
         Act::GetPrompt(_) => GetPrompt::NAME,
         Act::RunCommand(_) => RunCommand::NAME,
+        Act::SignIn(_) => SignIn::NAME,
     }
 }
 
@@ -378,6 +381,7 @@ pub(crate) fn named_resource(act: &Act<'_>) -> String {
         Act::ReadResource(read) => qualified(&read.server, &read.uri),
         Act::GetPrompt(get) => qualified(&get.server, &get.name),
         Act::RunCommand(command) => command.program.path.clone(),
+        Act::SignIn(sign_in) => sign_in.issuer.clone(),
     }
 }
 

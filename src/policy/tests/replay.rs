@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::base::{
-    Asking, arg_path, call, env, exec, path, prompt, resource, start, tools, user, weakened, wish,
+    Asking, arg_path, call, env, exec, path, prompt, resource, sign_in, start, tools, user,
+    weakened, wish,
 };
 use crate::audit::Record;
 use crate::clean;
@@ -48,6 +49,7 @@ fn requests() -> Vec<Asking> {
         prompt(),
         exec(),
         risky,
+        sign_in(),
         env("LANG"),
         env("API_KEY"),
         wish(Wish::Read(path("src"))),

@@ -308,14 +308,10 @@ pub(super) fn other(
 /// What an entity is in by its name: an issuer in the domains of its host, a model in its provider.
 fn above_by_name(kind: &str, name: &str) -> Result<HashSet<EntityUID>, SceneError> {
     match kind {
-        "Issuer" => {
-            let host = name.split_once("://").map_or(name, |(_, rest)| rest);
-            let host = host.split('/').next().unwrap_or_default();
-            let host: HostName = host
-                .parse()
-                .map_err(|error| SceneError::new(format!("`{name}`: {error}")))?;
-            Ok(host::domains(&host))
-        }
+        "Issuer" => match host::host_of_url(name) {
+            Some(host) => Ok(host::domains(&host)),
+            None => Err(SceneError::new(format!("`{name}` names no host"))),
+        },
         "Model" => {
             let provider = name
                 .split_once('/')
