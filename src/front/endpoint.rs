@@ -9,6 +9,7 @@ use hyper::{HeaderMap, Method, Request as HttpRequest, StatusCode};
 
 use crate::protocol::json::{Json, read};
 use crate::protocol::mcp::Revision;
+use crate::protocol::mcp::era::MODERN;
 use crate::protocol::rpc::{Message, Request};
 
 use super::batch::Sent;
@@ -79,7 +80,7 @@ impl Endpoint {
                 self.initialize(request, who).await
             }
             (Sent::One(Message::Notification(_)), None)
-                if headers::one(headers, &REVISION)? == Some(era::MODERN) =>
+                if headers::one(headers, &REVISION)? == Some(MODERN) =>
             {
                 // Nothing that a modern client tells outside of a request changes anything.
                 Ok(reply::empty(StatusCode::ACCEPTED))
@@ -140,7 +141,7 @@ impl Endpoint {
     fn get(&self, headers: &HeaderMap, who: &Principal) -> Result<Reply, Refusal> {
         headers::accepts(headers, &["text/event-stream"])?;
         let Some(id) = headers::one(headers, &SESSION)? else {
-            if headers::one(headers, &REVISION)? == Some(era::MODERN) {
+            if headers::one(headers, &REVISION)? == Some(MODERN) {
                 return Err(Refusal::status(
                     StatusCode::METHOD_NOT_ALLOWED,
                     "this revision has no stream of its own: use `subscriptions/listen`",
@@ -247,7 +248,7 @@ fn status_of(answer: &Bytes) -> StatusCode {
 /// (anthropics/claude-code#92835). None at all is 2025-03-26.
 fn spoken(headers: &HeaderMap) -> Result<(), Refusal> {
     match headers::one(headers, &REVISION)? {
-        None | Some(era::MODERN) => Ok(()),
+        None | Some(MODERN) => Ok(()),
         Some(name) if Revision::from_name(name).is_some() => Ok(()),
         Some(name) => Err(era::unsupported(name)),
     }

@@ -5,27 +5,21 @@ use hyper::{HeaderMap, StatusCode};
 
 use crate::protocol::json::{Json, Object};
 use crate::protocol::mcp::Revision;
+use crate::protocol::mcp::era::{
+    META_CAPABILITIES, META_CLIENT, META_VERSION, MODERN, UNSUPPORTED_VERSION,
+};
 use crate::protocol::rpc::{INVALID_PARAMS, Request, RpcError};
 
 use super::headers::{self, METHOD, NAME, REVISION};
 use super::reply::Refusal;
 
-/// The revision in which each request stands alone.
-pub(super) const MODERN: &str = "2026-07-28";
-
-const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
-const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
-const CLIENT_KEY: &str = "io.modelcontextprotocol/clientInfo";
-
 /// A field and the body do not agree.
 const HEADER_MISMATCH: i64 = -32020;
-/// A revision that is not spoken here.
-const UNSUPPORTED_VERSION: i64 = -32022;
 
 /// Whether a request is a modern one: its body says a revision that has no `initialize`, or its fields
 /// do while the body says none.
 pub(super) fn is_modern(headers: &HeaderMap, request: &Request) -> Result<bool, Refusal> {
-    if let Some(version) = meta(request, VERSION_KEY) {
+    if let Some(version) = meta(request, META_VERSION) {
         return Ok(version
             .as_str()
             .is_none_or(|name| Revision::from_name(name).is_none()));
@@ -43,11 +37,11 @@ pub(super) fn check_modern(headers: &HeaderMap, request: &Request) -> Result<Str
         let error = RpcError::new(code, why);
         Refusal::with(StatusCode::BAD_REQUEST, error).to(request.id.clone())
     };
-    let version = meta(request, VERSION_KEY).and_then(Json::as_str);
-    let version = version.ok_or_else(|| missing(request, VERSION_KEY, "a string"))?;
-    let capabilities = meta(request, CAPABILITIES_KEY).filter(|it| it.as_object().is_some());
+    let version = meta(request, META_VERSION).and_then(Json::as_str);
+    let version = version.ok_or_else(|| missing(request, META_VERSION, "a string"))?;
+    let capabilities = meta(request, META_CAPABILITIES).filter(|it| it.as_object().is_some());
     let capabilities =
-        capabilities.ok_or_else(|| missing(request, CAPABILITIES_KEY, "an object"))?;
+        capabilities.ok_or_else(|| missing(request, META_CAPABILITIES, "an object"))?;
     let said = headers::one(headers, &REVISION)?;
     if said != Some(version) && !is_quirk(said, request) {
         let why = format!("the field `{REVISION}` must say what `_meta` says");
@@ -67,7 +61,7 @@ pub(super) fn check_modern(headers: &HeaderMap, request: &Request) -> Result<Str
             return Err(refuse(HEADER_MISMATCH, why));
         }
     }
-    let client = meta(request, CLIENT_KEY).unwrap_or(&Json::Null);
+    let client = meta(request, META_CLIENT).unwrap_or(&Json::Null);
     Ok(format!("{client}\n{capabilities}"))
 }
 
@@ -104,7 +98,7 @@ fn meta<'a>(request: &'a Request, key: &str) -> Option<&'a Json> {
 /// Claude Code sends the revision of its last `initialize` in the field while the body is modern
 /// (anthropics/claude-code#93290). The body is what counts.
 fn is_quirk(said: Option<&str>, request: &Request) -> bool {
-    let client = meta(request, CLIENT_KEY).and_then(|info| info.get("name")?.as_str());
+    let client = meta(request, META_CLIENT).and_then(|info| info.get("name")?.as_str());
     let ours = client.is_some_and(|name| name.starts_with("claude-code"));
     let quirk = ours && said.is_some_and(|name| Revision::from_name(name).is_some());
     if quirk {

@@ -1,6 +1,7 @@
 //! Which stream a line of the gateway belongs to, without a tree of it where its id says it already.
 
 use crate::protocol::json::{Json, read};
+pub(super) use crate::protocol::mcp::era::META_SUBSCRIPTION as SUBSCRIPTION;
 use crate::protocol::rpc::salvage;
 
 /// A line of the gateway.
@@ -19,9 +20,6 @@ pub(super) enum Line {
     /// Tells the session.
     Note,
 }
-
-/// The meta key that ties a notification to its subscription.
-pub(super) const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 impl Line {
     /// Reads as much of a line as it takes.

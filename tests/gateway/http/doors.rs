@@ -70,7 +70,7 @@ fn who_may_not_knock_is_told_why() {
         assert_eq!(answer.status, 400, "{twice}: {answer:?}");
     }
     let bearer = format!("Bearer {}", served.token);
-    for method in ["OPTIONS", "PUT", "PATCH", "HEAD"] {
+    for method in ["OPTIONS", "PUT", "PATCH", "TRACE"] {
         let answer = served.send(method, &standing(&bearer, &[]), "");
         assert_eq!(answer.status, 405, "{method}: {answer:?}");
     }
