@@ -72,14 +72,9 @@ pub(super) fn unsupported(version: &str) -> Refusal {
         UNSUPPORTED_VERSION,
         format!("revision `{shown}` is not spoken here"),
     );
-    let spoken = [MODERN]
-        .into_iter()
-        .chain(Revision::ALL.map(Revision::name));
+    // As `server/discover` says it: who speaks an older revision begins with `initialize`.
     let data = Json::object([
-        (
-            "supported",
-            Json::Array(spoken.map(|name| Json::String(name.to_owned())).collect()),
-        ),
+        ("supported", Json::Array(vec![MODERN.into()])),
         ("requested", Json::String(shown)),
     ]);
     Refusal::with(StatusCode::BAD_REQUEST, error.with_data(data))

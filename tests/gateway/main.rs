@@ -34,10 +34,10 @@ mod help;
 mod hostile;
 #[cfg(unix)]
 mod hostile_files;
-#[cfg(unix)]
-mod import;
 #[cfg(all(unix, feature = "http"))]
 mod http;
+#[cfg(unix)]
+mod import;
 mod kill;
 #[cfg(target_os = "linux")]
 mod organisation;
@@ -55,6 +55,8 @@ mod servers;
 #[cfg(all(target_os = "linux", feature = "http"))]
 mod sign_in;
 mod stage;
+#[cfg(unix)]
+mod standard_streams;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod typed;
