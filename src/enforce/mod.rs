@@ -2,12 +2,13 @@
 
 pub(crate) mod agreed;
 pub(crate) mod arguments;
+pub(crate) mod asks;
 pub(crate) mod call;
 mod code;
 pub(crate) mod command;
+mod connected;
 mod eras;
 pub(crate) mod fetch;
-mod connected;
 pub(crate) mod hints;
 pub(crate) mod launch;
 mod line;
@@ -19,8 +20,8 @@ pub(crate) mod reach;
 pub(crate) mod remote;
 pub(crate) mod reply;
 mod server;
-mod shelf;
 mod sheet;
+mod shelf;
 mod signals;
 mod start_error;
 mod terms;

@@ -19,8 +19,8 @@ use crate::transport::{CallError, Known, ServerHello, ServerTools, Upstream, Ups
 
 use super::connected::{self, Connected};
 use super::launch::{self, Phase};
-use super::link;
 use super::line::Line;
+use super::link;
 use super::present::{self, RemoteView};
 use super::server::Server;
 use super::start_error::StartError;
@@ -114,7 +114,7 @@ pub(super) async fn open(
     agent: &Agent,
     (definition, remote): (&ServerDefinition, &Remote),
     limit: Duration,
-    phase: &(impl Fn(Phase) + Send + Sync),
+    phase: &(impl Fn(Phase<'_>) + Send + Sync),
 ) -> Result<(Server, ServerTools, UpstreamEvents), StartError> {
     let addresses = connected::look_up(definition.id.source, remote).await;
     let addresses = addresses.map_err(|why| unreachable(remote, &why))?;
@@ -204,6 +204,7 @@ async fn connect(
         calls: Default::default(),
         started: seq,
         outlet: None,
+        holds: Default::default(),
         remote: Some((connected, action)),
         _private: None,
     };

@@ -19,6 +19,7 @@ mod polarity;
 mod prove;
 mod read;
 mod record;
+mod recorded;
 mod replay;
 mod rule;
 mod set;

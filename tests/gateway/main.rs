@@ -14,6 +14,7 @@
 )]
 
 mod answers;
+mod asks;
 #[cfg(unix)]
 mod audit_checks;
 #[cfg(unix)]
@@ -34,10 +35,10 @@ mod help;
 mod hostile;
 #[cfg(unix)]
 mod hostile_files;
-#[cfg(unix)]
-mod import;
 #[cfg(all(unix, feature = "http"))]
 mod http;
+#[cfg(unix)]
+mod import;
 mod kill;
 #[cfg(target_os = "linux")]
 mod organisation;

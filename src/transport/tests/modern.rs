@@ -18,7 +18,9 @@ async fn answers(server: &mut Server, result: &str) -> Json {
     let asked = json(&server.line().await);
     let id = asked.get("id").unwrap();
     server
-        .say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#))
+        .say(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#
+        ))
         .await;
     asked
 }
@@ -45,13 +47,19 @@ async fn a_silent_server_is_a_legacy_one() {
     let greeting = upstream.clone();
     let greet = tokio::spawn(async move { greeting.greet(CLIENT, Known::Nothing, LIMIT).await });
     let probe = json(&server.line().await);
-    assert_eq!(probe.get("method").and_then(Json::as_str), Some("server/discover"));
+    assert_eq!(
+        probe.get("method").and_then(Json::as_str),
+        Some("server/discover")
+    );
     let asked = answers(
         &mut server,
         r#"{"protocolVersion":"2024-11-05","capabilities":{}}"#,
     )
     .await;
-    assert_eq!(asked.get("method").and_then(Json::as_str), Some("initialize"));
+    assert_eq!(
+        asked.get("method").and_then(Json::as_str),
+        Some("initialize")
+    );
     let hello = greet.await.unwrap().unwrap();
     assert_eq!(hello.era, Era::Legacy(Revision::V2024_11_05));
     // The next thing that it hears ends the handshake: the probe is not cancelled before.
@@ -88,12 +96,16 @@ async fn a_call_is_repeated_with_what_was_asked_for_and_the_exact_state() {
     assert_ne!(first.get("id"), second.get("id"));
     let params = second.get("params").unwrap();
     assert_eq!(params.get("name").and_then(Json::as_str), Some("a"));
-    assert_eq!(params.get("inputResponses").unwrap().to_string(), r#"{"k":{}}"#);
+    assert_eq!(
+        params.get("inputResponses").unwrap().to_string(),
+        r#"{"k":{}}"#
+    );
     assert_eq!(params.get("requestState"), Some(&json(state)));
     let meta = params.get("_meta").unwrap();
     assert_eq!(meta.get("own").unwrap().to_string(), "1.0");
     assert_eq!(
-        meta.get("io.modelcontextprotocol/logLevel").and_then(Json::as_str),
+        meta.get("io.modelcontextprotocol/logLevel")
+            .and_then(Json::as_str),
         Some("error")
     );
     let result = call.await.unwrap().unwrap();
