@@ -66,7 +66,8 @@
 //! - **Running:** [`Runner`], [`Session`], [`ServerSpec`], [`RunningServer`], [`ToolReply`],
 //!   [`ToolSummary`], [`CommandSpec`], [`CommandExit`], [`Effect`], [`Error`], [`ErrorKind`].
 //! - **Deciding:** [`Decision`], [`Permit`], [`Denial`], [`Action`] and what implements it
-//!   ([`StartServer`], [`ReviewTools`], [`CallTool`], [`ReadResource`], [`GetPrompt`], [`RunCommand`]),
+//!   ([`StartServer`], [`ReviewTools`], [`CallTool`], [`ReadResource`], [`GetPrompt`], [`ElicitForm`],
+//!   [`ElicitUrl`], [`CreateSample`], [`RunCommand`]),
 //!   [`Agent`].
 //! - **Policies:** [`Policies`], [`PolicySet`], [`PolicySource`], [`Verdict`], [`Explanation`], [`facts`];
 //!   [`Solver`], [`Proof`], [`Invariants`].
@@ -145,11 +146,12 @@ pub use policy::{
 pub use policy::{Counterexample, Invariants};
 pub use request::{
     Act, Action, Agent, Answer, Approver, ArgPath, Asked, AuthKind, Because, CallTool, Channel,
-    Confinee, ConnectHost, ConnectServer, DenyAll, Detail, Entry, EnvFacts, GetPrompt, Holding,
-    HostRule, HostRuleError, Key, Layer, Ledger, LedgerError, MemoryLedger, NetworkWish, PathFacts,
-    Pin, PinKind, PinRecord, Places, Principal, ProgramFacts, Project, Query, Question,
-    ReadResource, Reply, ReviewTools, Risk, Role, Run, RunCommand, RunnerKind, Scheme, ServerFacts,
-    ServerId, SignIn, Source, StartServer, ToolClaims, ToolFacts, Transport, Trigger, Wish,
+    Confinee, ConnectHost, ConnectServer, CreateSample, DenyAll, Detail, ElicitForm, ElicitUrl,
+    Entry, EnvFacts, GetPrompt, Holding, HostRule, HostRuleError, IncludeContext, Key, Layer,
+    Ledger, LedgerError, LinkScheme, MemoryLedger, ModelFacts, NetworkWish, PathFacts, Pin,
+    PinKind, PinRecord, Places, Principal, ProgramFacts, Project, Query, Question, ReadResource,
+    Reply, ReviewTools, Risk, Role, Run, RunCommand, RunnerKind, Scheme, ServerFacts, ServerId,
+    SignIn, Source, StartServer, ToolClaims, ToolFacts, Transport, Trigger, Wish,
 };
 pub use runner::{
     BundleInfo, Changed, CommandExit, CommandSpec, Draft, Effect, Error, ErrorKind, ExportReport,

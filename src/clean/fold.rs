@@ -92,6 +92,12 @@ pub(crate) fn unmarked(name: &str) -> impl Iterator<Item = char> {
     name.nfkd().filter(|c| !is_combining_mark(*c))
 }
 
+/// A text as it looks: small letters without marks, look-alikes as what they look like, without what
+/// is not drawn.
+pub(crate) fn folded(text: &str) -> String {
+    text.chars().flat_map(fold).collect()
+}
+
 /// Two names that look alike have the same skeleton: letters folded, `l`, `i` and `1` the same,
 /// `o` and `0` the same, `rn` like `m`, `vv` like `w`; separators, marks and what is not drawn do
 /// not count. For "this tool's name looks like that one".

@@ -25,9 +25,10 @@ mod oracle;
 
 pub(crate) use class::{is_invisible, is_mark};
 pub(crate) use flags::flags_in;
-pub(crate) use fold::{composed, skeleton, unmarked};
+pub(crate) use fold::{composed, folded, skeleton, unmarked};
 pub(crate) use line::line;
 pub(crate) use mask::mask;
+pub(crate) use name::is_secret_key;
 pub(crate) use person::person;
 pub(crate) use server::{description, schema};
 pub use steer::{steers, visible, visible_lines};

@@ -192,7 +192,7 @@ impl Weighed {
 /// Whether a key's value is a secret by its name. `tokenizer`, `monkey`, a plain `key`,
 /// `max_tokens` and `next_page_token` are not. Words are parted as in `refreshToken`, `X-Api-Key`,
 /// `CLIENT_SECRET`, `APIKey`.
-pub(super) fn is_secret_key(name: &str) -> bool {
+pub(crate) fn is_secret_key(name: &str) -> bool {
     let mut weighed = Weighed::default();
     let mut word = Word::default();
     let mut before = ' ';

@@ -21,6 +21,8 @@ pub(crate) struct AuditSettings {
     pub(crate) keep_days: Option<u64>,
     /// `checkpoints`: the file to which signed heads are added.
     pub(crate) checkpoints: Option<String>,
+    /// `formAnswers`: whether what people fill into the forms of servers is kept.
+    pub(crate) form_answers: Option<bool>,
 }
 
 const KEYS: &[&str] = &[
@@ -30,6 +32,7 @@ const KEYS: &[&str] = &[
     "keepFiles",
     "keepDays",
     "checkpoints",
+    "formAnswers",
 ];
 
 impl AuditSettings {
@@ -45,6 +48,7 @@ impl AuditSettings {
                 "keepFiles" => audit.keep_files = Some(reader.whole(value, "files", 100_000)?),
                 "keepDays" => audit.keep_days = Some(reader.days(value)?),
                 "checkpoints" => audit.checkpoints = Some(absolute(reader, value)?),
+                "formAnswers" => audit.form_answers = Some(reader.flag(value)?),
                 _ => return Err(reader.unknown(&member, KEYS)),
             }
         }
@@ -60,6 +64,7 @@ impl AuditSettings {
             keep_files: self.keep_files.or(weaker.keep_files),
             keep_days: self.keep_days.or(weaker.keep_days),
             checkpoints: self.checkpoints.or_else(|| weaker.checkpoints.clone()),
+            form_answers: self.form_answers.or(weaker.form_answers),
         }
     }
 }

@@ -87,6 +87,11 @@ impl Settings {
         self.keep_days.unwrap_or(180)
     }
 
+    /// Whether what people fill into the forms of servers goes on record: not unless it is set.
+    pub(crate) fn form_answers(&self) -> bool {
+        self.audit.form_answers.unwrap_or_default()
+    }
+
     /// When the audit log is forced to the disk.
     pub(crate) fn audit_sync(&self) -> AuditSync {
         self.audit.sync.unwrap_or_default()

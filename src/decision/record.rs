@@ -53,6 +53,9 @@ pub(super) fn resource(query: &Query<'_>) -> String {
         Act::CallTool(call) => format!("{}/{}", call.tool.server.id, call.tool.name),
         Act::ReadResource(read) => format!("{}/{}", read.server.id, read.uri),
         Act::GetPrompt(get) => format!("{}/{}", get.server.id, get.name),
+        Act::ElicitForm(form) => form.user.clone(),
+        Act::ElicitUrl(link) => link.origin(),
+        Act::CreateSample(sample) => sample.model.name.clone(),
         Act::RunCommand(run) => run.program.path.clone(),
         Act::SignIn(sign_in) => sign_in.issuer.clone(),
     }

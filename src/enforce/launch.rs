@@ -17,6 +17,7 @@ use crate::request::{
 use crate::sandbox::{self, Confined, Stdio};
 use crate::transport::{CallError as UpstreamError, Holds, Known, ServerTools, UpstreamEvents};
 
+use super::asks::Newcomer;
 use super::hints;
 use super::line::Line;
 use super::link::{Link, connect};
@@ -30,12 +31,14 @@ use super::start_error::StartError;
 use super::tools;
 
 /// What a start waits for, as it is told to whoever watches it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phase {
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Phase<'a> {
     /// A person is asked.
     Asking,
     /// It may start, and does.
     Starting,
+    /// It runs, and its hands are about to be shaken: time to say what it may ask back.
+    Connected(&'a Newcomer<'a>),
 }
 
 /// Starts a server, from its definition to its reviewed tools.
@@ -57,7 +60,7 @@ pub(crate) async fn open(
     agent: &Agent,
     definition: &ServerDefinition,
     limit: Duration,
-    phase: impl Fn(Phase) + Send + Sync,
+    phase: impl Fn(Phase<'_>) + Send + Sync,
 ) -> Result<(Server, ServerTools, UpstreamEvents), StartError> {
     if let Some(remote) = &definition.remote {
         return remote::open(line, agent, (definition, remote), limit, &phase).await;
@@ -82,15 +85,23 @@ pub(crate) async fn open(
     keep_pins(line, &prepared, permit.answer())?;
     let start = Start::spend(line, permit)?;
     let launched = launch(line, agent, (&start, Turn::First), (definition, &prepared)).await?;
-    let clock = launched.holds().clock();
+    let clock = launched.holds.clock();
     let known = line.eras.of(&prepared.action.server);
-    let link = match connect(line, definition, launched, (known, limit)).await {
+    let link = match connect(
+        line,
+        (definition, &prepared),
+        launched,
+        (known, limit),
+        &phase,
+    )
+    .await
+    {
         Err(StartError::Handshake {
             error: UpstreamError::Closed(_),
             ..
         }) if known == Known::Nothing => {
             let left = limit.saturating_sub(clock.elapsed());
-            again(line, agent, &start, (definition, &prepared), left).await?
+            again(line, agent, &start, (definition, &prepared), (left, &phase)).await?
         }
         link => link?,
     };
@@ -157,14 +168,8 @@ pub(super) struct Launched {
     pub(super) confined: Confined,
     /// The way out of its sandbox, where hosts are decided one by one.
     pub(super) outlet: Option<Arc<Outlet>>,
-}
-
-impl Launched {
-    /// What stands while a person is asked about a host that it wants to reach.
-    pub(super) fn holds(&self) -> Holds {
-        let outlet = self.outlet.as_ref();
-        outlet.map_or_else(Holds::default, |outlet| outlet.holds())
-    }
+    /// What stands while a person is asked for it.
+    pub(super) holds: Holds,
 }
 
 /// A permit that was spent: what may be started, and the record that says so.
@@ -193,10 +198,17 @@ async fn again(
     agent: &Agent,
     start: &Start,
     (definition, prepared): (&ServerDefinition, &Prepared),
-    limit: Duration,
+    (limit, phase): (Duration, &(impl Fn(Phase<'_>) + Sync)),
 ) -> Result<Link, StartError> {
     let launched = launch(line, agent, (start, Turn::Again), (definition, prepared)).await?;
-    connect(line, definition, launched, (Known::Legacy, limit)).await
+    connect(
+        line,
+        (definition, prepared),
+        launched,
+        (Known::Legacy, limit),
+        phase,
+    )
+    .await
 }
 
 /// Which process of one start.
@@ -268,17 +280,18 @@ async fn launch(
     };
     line.point.note(turn.event(definition, became))?;
     let (confined, _, outlet) = outcome?;
-    Ok(Launched { confined, outlet })
+    let holds = outlet.as_ref().map(|outlet| outlet.holds());
+    Ok(Launched {
+        confined,
+        outlet,
+        holds: holds.unwrap_or_default(),
+    })
 }
 
 /// Who will live in the sandbox of a server.
 fn tenant(definition: &ServerDefinition, prepared: &Prepared, answer: Answer) -> Tenant {
-    let facts = ServerFacts {
-        pin: agreed(&prepared.artefact),
-        ..prepared.action.server.clone()
-    };
     Tenant {
-        confinee: Confinee::Server(Box::new(facts)),
+        confinee: Confinee::Server(Box::new(as_started(prepared))),
         name: definition.id.to_string(),
         hosts: definition.hosts.clone(),
         answer,
@@ -319,6 +332,14 @@ async fn spawn(
         .await
         .map_err(StartError::Spawn)?;
     Ok((confined, notices))
+}
+
+/// The server as it starts: what it is agreed to be, no tool in use yet.
+pub(super) fn as_started(prepared: &Prepared) -> ServerFacts {
+    ServerFacts {
+        pin: agreed(&prepared.artefact),
+        ..prepared.action.server.clone()
+    }
 }
 
 /// Whether what an answer agreed to holds for good: it was "always", or policy needs none.

@@ -6,14 +6,16 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 
 use crate::config::ServerDefinition;
-use crate::request::ServerFacts;
 use crate::sandbox::Confined;
-use crate::transport::{ClientInfo, CloseHook, Known, ServerHello, Upstream, UpstreamEvents};
+use crate::transport::{
+    ClientInfo, CloseHook, Holds, Known, ServerHello, Upstream, UpstreamEvents,
+};
 
 use super::arguments;
-use super::launch::{Launched, failed, unusable};
+use super::asks::Newcomer;
+use super::launch::{Launched, Phase, as_started, failed, unusable};
 use super::line::Line;
-use super::prepare::{Prepared, agreed};
+use super::prepare::Prepared;
 use super::reach::Outlet;
 use super::server::Server;
 use super::start_error::StartError;
@@ -25,6 +27,7 @@ pub(super) struct Link {
     pub(super) hello: ServerHello,
     confined: Arc<Mutex<Option<Confined>>>,
     outlet: Option<Arc<Outlet>>,
+    holds: Holds,
 }
 
 impl Link {
@@ -41,10 +44,7 @@ impl Link {
             upstream: self.upstream,
             hello: self.hello,
             shelf: Default::default(),
-            facts: ServerFacts {
-                pin: agreed(&prepared.artefact),
-                ..prepared.action.server
-            },
+            facts: as_started(&prepared),
             bases: arguments::bases(&prepared.action.launch),
             tools: Default::default(),
             confined: self.confined,
@@ -52,6 +52,7 @@ impl Link {
             calls: Default::default(),
             started,
             outlet: self.outlet,
+            holds: self.holds,
             remote: None,
             _private: Some(prepared.private),
         };
@@ -62,14 +63,15 @@ impl Link {
 /// Speaks to a process that runs.
 pub(super) async fn connect(
     line: &Line,
-    definition: &ServerDefinition,
+    (definition, prepared): (&ServerDefinition, &Prepared),
     launched: Launched,
     (known, limit): (Known, Duration),
+    phase: &(impl Fn(Phase<'_>) + Sync),
 ) -> Result<Link, StartError> {
-    let holds = launched.holds();
     let Launched {
         mut confined,
         outlet,
+        holds,
     } = launched;
     let (Some(stdin), Some(stdout), Some(stderr)) = (
         confined.stdin.take(),
@@ -87,7 +89,14 @@ pub(super) async fn connect(
         }
     };
     let (upstream, events) = Upstream::connect(stdin, stdout, stderr, CloseHook::new(story));
-    let upstream = upstream.paused_by(holds);
+    let upstream = upstream.paused_by(holds.clone());
+    let facts = as_started(prepared);
+    phase(Phase::Connected(&Newcomer {
+        upstream: &upstream,
+        facts: &facts,
+        holds: &holds,
+        grant: &prepared.action.grant,
+    }));
     match upstream.greet(CREANCE, known, limit).await {
         Ok(hello) => Ok(Link {
             upstream,
@@ -95,6 +104,7 @@ pub(super) async fn connect(
             hello,
             confined,
             outlet,
+            holds,
         }),
         Err(error) => {
             let stderr = upstream.stderr_tail();

@@ -2,6 +2,7 @@
 
 pub(crate) mod agreed;
 pub(crate) mod arguments;
+pub(crate) mod asks;
 mod authorised;
 #[cfg(feature = "http")]
 mod authority;

@@ -119,7 +119,7 @@ pub(super) async fn open(
     agent: &Agent,
     (definition, remote): (&ServerDefinition, &Remote),
     limit: Duration,
-    phase: &(impl Fn(Phase) + Send + Sync),
+    phase: &(impl Fn(Phase<'_>) + Send + Sync),
 ) -> Result<(Server, ServerTools, UpstreamEvents), StartError> {
     let first = once(line, agent, (definition, remote), limit, phase).await;
     let Err(StartError::SignIn { challenge, .. }) = &first else {
@@ -230,6 +230,7 @@ async fn connect(
         calls: Default::default(),
         started: seq,
         outlet: None,
+        holds: Default::default(),
         remote: Some((connected, action)),
         _private: None,
     };

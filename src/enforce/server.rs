@@ -53,6 +53,8 @@ pub(crate) struct Server {
     pub(super) started: u64,
     /// The way out of its sandbox, where hosts are decided one by one.
     pub(crate) outlet: Option<Arc<Outlet>>,
+    /// What stands while a person is asked for it.
+    pub(super) holds: Holds,
     pub(super) bases: Vec<PathBuf>,
     /// The connection to a server that runs elsewhere, and what was judged about it.
     pub(super) remote: Option<(Connected, ConnectServer)>,
@@ -170,10 +172,9 @@ impl Server {
         line.point.denied(line.asking(agent, &run), action)
     }
 
-    /// What stands while a person is asked about a host that it wants to reach.
+    /// What stands while a person is asked about a host that it wants to reach, or for its sake.
     pub(super) fn holds(&self) -> Holds {
-        let outlet = self.outlet.as_ref();
-        outlet.map_or_else(Holds::default, |outlet| outlet.holds())
+        self.holds.clone()
     }
 
     /// How many connections were refused to it so far.

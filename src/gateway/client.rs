@@ -20,6 +20,8 @@ pub(crate) struct Client {
     agent: RwLock<Agent>,
     /// Whether it offers elicitation of forms: a modern client may say otherwise with each request.
     elicits: AtomicBool,
+    /// What it can do for servers, as it came: a modern client says it with each request.
+    offers: RwLock<Object>,
     rounds: Rounds,
 }
 
@@ -51,6 +53,7 @@ impl Client {
             speaks: RwLock::default(),
             agent: RwLock::new(Agent::new("unknown", user)),
             elicits: AtomicBool::new(false),
+            offers: RwLock::default(),
             rounds: Rounds::default(),
         }
     }
@@ -71,6 +74,7 @@ impl Client {
         if !self.is_legacy() {
             self.speak(Speaks::Legacy);
             self.elicits.store(said.takes_forms(), Ordering::Relaxed);
+            self.offer(&said.capabilities);
         }
     }
 
@@ -86,6 +90,7 @@ impl Client {
             self.speak(Speaks::Modern);
             let elicits = said.answers("elicitation/create");
             self.elicits.store(elicits, Ordering::Relaxed);
+            self.offer(&said.capabilities);
         }
     }
 
@@ -124,6 +129,17 @@ impl Client {
     /// Whether each of its requests stands for itself.
     pub(super) fn is_modern(&self) -> bool {
         self.speaks() == Speaks::Modern
+    }
+
+    fn offer(&self, capabilities: &Object) {
+        let mut offers = self.offers.write().unwrap_or_else(PoisonError::into_inner);
+        offers.clone_from(capabilities);
+    }
+
+    /// What it can do for servers, as it came.
+    pub(super) fn offers(&self) -> Object {
+        let offers = self.offers.read().unwrap_or_else(PoisonError::into_inner);
+        offers.clone()
     }
 
     /// Whether it offers elicitation of forms.

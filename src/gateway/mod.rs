@@ -1,6 +1,7 @@
 //! The gateway: one MCP server in front of all configured servers. It answers the client at once,
 //! starts servers beside it, and says when tools come and go.
 
+mod asks;
 mod catalogue;
 mod client;
 mod dispatch;

@@ -50,6 +50,7 @@ pub(super) async fn call(
         Err(answer) => return answer,
     };
     // 4. Decide, call, record, clean.
+    let given_up = cancel.clone();
     let options = options(
         gateway,
         &entry.member,
@@ -75,7 +76,10 @@ pub(super) async fn call(
         )),
         Err(CallError::Denied(denial)) => Ok(failure(&denial.for_model())),
         Err(CallError::Upstream(UpstreamError::Rpc(error), unreached)) => {
-            Err(clean_error(&error, &unreached))
+            let links = gateway.links_required(&entry.member, &error, &given_up);
+            Err(links
+                .await
+                .unwrap_or_else(|| clean_error(&error, &unreached)))
         }
         Err(error) => Ok(failure(&no_result(&entry.member, &entry.server, &error))),
     }

@@ -14,6 +14,7 @@ use crate::protocol::names::NameMode;
 use crate::protocol::rpc::{Id, Notification};
 use crate::transport::{Cancel, Inbox, Incoming};
 
+use super::asks::Desk;
 use super::catalogue::Catalogue;
 use super::client::Client;
 use super::logs::Logs;
@@ -28,6 +29,8 @@ use super::subscribe::Subscriptions;
 pub(crate) struct Settings {
     pub(crate) names: NameMode,
     pub(crate) start_timeout_ms: u64,
+    /// Whether what people fill into forms goes on record.
+    pub(crate) record_answers: bool,
 }
 
 /// What became of the policy files as they are now.
@@ -55,6 +58,7 @@ pub(crate) struct Gateway {
     members: Vec<Arc<Member>>,
     problems: Vec<String>,
     catalogue: RwLock<Arc<Catalogue>>,
+    desk: Desk,
     /// Calls at work, by the client's id, so that they can be cancelled.
     calls: Mutex<HashMap<Id, Cancel>>,
     tasks: Mutex<JoinSet<()>>,
@@ -88,6 +92,7 @@ impl Gateway {
             members: members.into_iter().map(Arc::new).collect(),
             problems,
             catalogue: RwLock::default(),
+            desk: Desk::default(),
             calls: Mutex::default(),
             tasks: Mutex::default(),
             begun: AtomicBool::new(false),
@@ -248,6 +253,10 @@ impl Gateway {
 
     pub(super) fn client(&self) -> &Client {
         &self.client
+    }
+
+    pub(super) fn desk(&self) -> &Desk {
+        &self.desk
     }
 
     pub(super) fn settings(&self) -> Settings {

@@ -71,11 +71,10 @@ impl Gateway {
     ) -> Result<(Server, ServerTools, UpstreamEvents), StartError> {
         let agent = self.client().agent();
         let watched = Arc::clone(member);
-        let phase = move |phase| {
-            watched.set(match phase {
-                Phase::Asking => State::Waiting,
-                Phase::Starting => State::Starting,
-            });
+        let phase = |phase: Phase<'_>| match phase {
+            Phase::Asking => watched.set(State::Waiting),
+            Phase::Starting => watched.set(State::Starting),
+            Phase::Connected(newcomer) => self.lend_ear(member, newcomer),
         };
         launch::open(
             self.line(),

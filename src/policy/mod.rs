@@ -20,6 +20,7 @@ mod polarity;
 mod prove;
 mod read;
 mod record;
+mod recorded;
 mod replay;
 mod rule;
 mod set;

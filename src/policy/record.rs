@@ -60,6 +60,9 @@ fn of_act(act: &Act<'_>) -> Value {
         Act::CallTool(call) => of_call(call),
         Act::ReadResource(read) => of_resource(read),
         Act::GetPrompt(get) => of_prompt(get),
+        Act::ElicitForm(form) => json!(form),
+        Act::ElicitUrl(link) => json!(link),
+        Act::CreateSample(sample) => json!(sample),
         Act::RunCommand(command) => of_command(command),
         Act::SignIn(sign_in) => json!(sign_in),
     }

@@ -1,21 +1,19 @@
 //! Decides recorded requests again. What a record does not hold any more (masked secrets) cannot be
 //! judged again: where a policy looks at it, the answer is that nobody can tell.
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::audit::{EventKind, OutcomeKind, Record};
-use crate::grant::{Confinement, Environment, Grant, Guarantee, Launch, Level};
 use crate::request::{
-    Act, Agent, CallTool, ConnectServer, GetPrompt, Principal, Query, ReadResource, ReviewTools,
-    Role, Run, RunCommand, ServerFacts, SignIn, StartServer, ToolFacts, Wish,
+    Act, Action as _, Agent, CallTool, ConnectServer, CreateSample, ElicitForm, ElicitUrl,
+    GetPrompt, Principal, Query, ReadResource, ReviewTools, Role, Run, RunCommand, ServerFacts,
+    SignIn, StartServer, ToolFacts, Wish,
 };
 
 use super::explain::Explanation;
 use super::masked::{ARGUMENTS, COMMAND_LINE, is_masked, names_any};
+use super::recorded::{Members, call, command, remote, start, tools, whole};
 use super::set::PolicySet;
 use super::verdict::{PolicyOutcome, Verdict};
 
@@ -137,6 +135,16 @@ impl PolicySet {
                 ));
             }
         }
+        if part
+            .get("action")
+            .is_some_and(|action| action == ElicitUrl::NAME)
+            && let Some(policy) = self.list().iter().find(|policy| looks_at_url(&policy.text))
+        {
+            return Err(format!(
+                "a link is not kept on record, and {} looks at it",
+                policy.id
+            ));
+        }
         let read = Recorded::read(part, all)?;
         // Masked arguments may not fit where those that were sent did.
         match &read.act {
@@ -146,6 +154,11 @@ impl PolicySet {
             _ => Ok(read),
         }
     }
+}
+
+/// Whether a policy looks at the text of a link; the action's own name does not count.
+fn looks_at_url(text: &str) -> bool {
+    names_any(&text.replace(ElicitUrl::NAME, ""), &["url"])
 }
 
 /// One request of a record.
@@ -164,6 +177,9 @@ enum Acted {
     Call(Box<CallTool>),
     Resource(ReadResource),
     Prompt(GetPrompt),
+    Form(Box<ElicitForm>),
+    Link(Box<ElicitUrl>),
+    Sample(Box<CreateSample>),
     Command(Box<RunCommand>),
     SignIn(Box<SignIn>),
 }
@@ -184,6 +200,9 @@ impl Recorded {
             Acted::Call(call) => Act::CallTool(call),
             Acted::Resource(read) => Act::ReadResource(read),
             Acted::Prompt(get) => Act::GetPrompt(get),
+            Acted::Form(form) => Act::ElicitForm(form),
+            Acted::Link(link) => Act::ElicitUrl(link),
+            Acted::Sample(sample) => Act::CreateSample(sample),
             Acted::Command(command) => Act::RunCommand(command),
             Acted::SignIn(sign_in) => Act::SignIn(sign_in),
         };
@@ -209,6 +228,9 @@ impl Recorded {
                 name: members.get("name")?,
                 arguments: members.get("arguments")?,
             }),
+            "elicit.form" => Acted::Form(whole(facts)?),
+            "elicit.url" => Acted::Link(whole(facts)?),
+            "sampling.create" => Acted::Sample(whole(facts)?),
             "exec.run" => Acted::Command(Box::new(command(&members)?)),
             "oauth.sign_in" => {
                 let read = SignIn::deserialize(facts).map_err(|error| error.to_string())?;
@@ -237,147 +259,4 @@ impl Recorded {
             act,
         })
     }
-}
-
-/// Members of recorded facts.
-struct Members<'a>(&'a Value);
-
-impl Members<'_> {
-    fn get<T: DeserializeOwned>(&self, name: &str) -> Result<T, String> {
-        let value = self.0.get(name).unwrap_or(&Value::Null);
-        T::deserialize(value).map_err(|error| format!("its facts have no usable `{name}`: {error}"))
-    }
-}
-
-fn start(facts: &Members<'_>) -> Result<StartServer, String> {
-    Ok(StartServer {
-        server: facts.get("server")?,
-        program: facts.get("program")?,
-        runner: facts.get("runner")?,
-        package: (facts.get("package")?, facts.get("package_version")?),
-        launch: launch(facts)?,
-        grant: grant(facts)?,
-        confinement: confinement(facts)?,
-        wishes: facts.get("wishes")?,
-        secret_names: facts.get("secret_names")?,
-        first_time: facts.get("first_time")?,
-        config_changed: facts.get("config_changed")?,
-        risks: facts.get("risks")?,
-        definition: facts.get("definition")?,
-        artefact: facts.get("artefact")?,
-    })
-}
-
-fn remote(facts: &Members<'_>) -> Result<ConnectServer, String> {
-    Ok(ConnectServer {
-        server: facts.get("server")?,
-        host: facts.get("host")?,
-        scheme: facts.get("scheme")?,
-        port: facts.get("port")?,
-        addresses: Vec::from_iter(facts.get::<Option<_>>("ip")?),
-        auth: facts.get("shows")?,
-        first_time: facts.get("first_time")?,
-        definition: facts.get("definition")?,
-    })
-}
-
-fn command(facts: &Members<'_>) -> Result<RunCommand, String> {
-    Ok(RunCommand {
-        program: facts.get("program")?,
-        launch: launch(facts)?,
-        grant: grant(facts)?,
-        confinement: confinement(facts)?,
-        wishes: facts.get("wishes")?,
-        risks: facts.get("risks")?,
-        fingerprint: facts.get("fingerprint")?,
-    })
-}
-
-fn tools(facts: &Members<'_>) -> Result<ReviewTools, String> {
-    Ok(ReviewTools {
-        server: facts.get("server")?,
-        tools: facts.get("tools")?,
-        first_time: facts.get("first_time")?,
-        added: facts.get("added")?,
-        removed: facts.get("removed")?,
-        changed: facts.get("changed")?,
-        flags: facts.get("flags")?,
-    })
-}
-
-fn call(facts: &Members<'_>, resource: &str) -> Result<CallTool, String> {
-    let server: ServerFacts = facts.get("server")?;
-    let name = resource.strip_prefix(&server.id.to_string());
-    let name = name.and_then(|name| name.strip_prefix('/'));
-    Ok(CallTool {
-        tool: ToolFacts {
-            name: name.ok_or("its tool is not its server's")?.to_owned(),
-            server,
-            digest: facts.get("tool_digest")?,
-            claims: facts.get("claims")?,
-        },
-        arguments: facts.get("arguments")?,
-        arguments_digest: facts.get("arguments_digest")?,
-        arguments_bytes: facts.get("arguments_bytes")?,
-        valid: facts.get("valid")?,
-        secrets: facts.get("secrets")?,
-        paths: facts.get("paths")?,
-        option_like: facts.get("option_like")?,
-        calls_this_session: facts.get("calls_this_session")?,
-    })
-}
-
-fn launch(facts: &Members<'_>) -> Result<Launch, String> {
-    Ok(Launch {
-        program: facts.get::<Program>("program")?.path,
-        name: facts.get("name")?,
-        args: facts.get("args")?,
-        cwd: facts.get("cwd")?,
-        stamps: Vec::new(),
-    })
-}
-
-#[derive(Deserialize)]
-struct Program {
-    path: std::path::PathBuf,
-}
-
-/// Of a grant its network and the names of its variables are on record; its folders are wishes.
-fn grant(facts: &Members<'_>) -> Result<Grant, String> {
-    let names: Vec<String> = facts.get("env_names")?;
-    let variables = names.into_iter().map(|name| (name, String::new()));
-    Ok(Grant {
-        network: facts.get("network")?,
-        env: Environment(variables.collect()),
-        ..Grant::default()
-    })
-}
-
-#[derive(Deserialize)]
-struct Held {
-    backend: String,
-    #[serde(default)]
-    enforced: Vec<String>,
-    #[serde(default)]
-    weakened: Vec<String>,
-}
-
-fn confinement(facts: &Members<'_>) -> Result<Confinement, String> {
-    let held: Held = facts.get("confinement")?;
-    let level = |guarantee: Guarantee| {
-        let (by, why) = (String::new(), String::new());
-        let name = guarantee.name();
-        if held.enforced.iter().any(|held| held == name) {
-            Level::Enforced { by }
-        } else if held.weakened.iter().any(|held| held == name) {
-            Level::Weakened { by, why }
-        } else {
-            Level::Absent { why }
-        }
-    };
-    let levels = Guarantee::ALL.map(|guarantee| (guarantee, level(guarantee)));
-    Ok(Confinement {
-        backend: held.backend,
-        levels: BTreeMap::from(levels),
-    })
 }

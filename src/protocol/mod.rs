@@ -1,5 +1,6 @@
 //! JSON-RPC and the Model Context Protocol as data: messages, framing, names, schemas. No I/O.
 
+pub(crate) mod asks;
 pub(crate) mod bench;
 pub(crate) mod json;
 pub(crate) mod mcp;

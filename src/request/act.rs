@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::digest::Digest;
 
 use super::answer::Answer;
+use super::ask_back::{CreateSample, ElicitForm, ElicitUrl};
 use super::call::{CallTool, GetPrompt, ReadResource};
 use super::connect::ConnectHost;
 use super::principal::{Agent, Principal, Project};
@@ -63,6 +64,12 @@ pub enum Act<'a> {
     ReadResource(&'a ReadResource),
     /// `prompt.get`
     GetPrompt(&'a GetPrompt),
+    /// `elicit.form`
+    ElicitForm(&'a ElicitForm),
+    /// `elicit.url`
+    ElicitUrl(&'a ElicitUrl),
+    /// `sampling.create`
+    CreateSample(&'a CreateSample),
     /// `exec.run`
     RunCommand(&'a RunCommand),
     /// `oauth.sign_in`
@@ -156,6 +163,9 @@ mod sealed {
     impl Sealed for super::CallTool {}
     impl Sealed for super::ReadResource {}
     impl Sealed for super::GetPrompt {}
+    impl Sealed for super::ElicitForm {}
+    impl Sealed for super::ElicitUrl {}
+    impl Sealed for super::CreateSample {}
     impl Sealed for super::RunCommand {}
     impl Sealed for super::SignIn {}
 }

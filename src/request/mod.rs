@@ -4,6 +4,7 @@
 mod act;
 mod answer;
 mod ask;
+mod ask_back;
 mod because;
 mod call;
 mod connect;
@@ -19,6 +20,7 @@ mod start;
 pub use act::{Act, Action, Holding, Key, Query, Run, Trigger};
 pub use answer::Answer;
 pub use ask::{Approver, Asked, Channel, DenyAll, Detail, Question, Reply};
+pub use ask_back::{CreateSample, ElicitForm, ElicitUrl, IncludeContext, LinkScheme, ModelFacts};
 pub use because::{Because, Layer, Role};
 pub(crate) use call::TOOL_LOCK;
 pub use call::{ArgPath, CallTool, GetPrompt, ReadResource, ToolClaims, ToolFacts};

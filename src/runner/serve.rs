@@ -120,6 +120,7 @@ impl Workspace {
         let settings = Settings {
             names: mode,
             start_timeout_ms: self.settings.start_timeout_ms(),
+            record_answers: self.settings.form_answers(),
         };
         let gateway = Gateway::new(Arc::clone(&line), client, settings, members, problems);
         let told = Arc::downgrade(&gateway);

@@ -120,7 +120,7 @@ impl Upstream {
         }))
     }
 
-    /// Shakes hands: `initialize` with no capabilities of ours, then `notifications/initialized`.
+    /// Shakes hands: `initialize` with what whoever listens to its requests offers, then `notifications/initialized`.
     ///
     /// # Errors
     /// Why there is no connection.
@@ -131,7 +131,7 @@ impl Upstream {
     ) -> Result<ServerHello, CallError> {
         let mut params = Object::default();
         params.insert("protocolVersion", Revision::LATEST.name().into());
-        params.insert("capabilities", Object::default().into());
+        params.insert("capabilities", self.asks.capabilities().into());
         params.insert("clientInfo", info(client));
         let options = CallOptions::within(limit);
         let result = self.ask("initialize", Some(params), options).await?;

@@ -2,6 +2,7 @@
 //! and the client that started us (`Downstream`). Nothing here judges or knows policy.
 
 mod asked;
+mod asks;
 mod calls;
 mod downstream;
 mod error;
@@ -19,6 +20,7 @@ mod tasks;
 mod timer;
 mod upstream;
 
+pub(crate) use asks::{Account, Ask, Asked, AsksInbox, Origin};
 pub(crate) use calls::{CallOptions, Progress, Report};
 pub(crate) use downstream::{Downstream, Inbox, Incoming};
 pub(crate) use error::CallError;

@@ -1,4 +1,5 @@
-//! What a server sends: answers to their calls, requests of its own refused, the rest told.
+//! What a server sends: answers to their calls, requests of its own to whoever listens, the rest
+//! told.
 
 use tokio::io::AsyncRead;
 
@@ -6,6 +7,7 @@ use crate::protocol::json::{Json, MESSAGE_MAX, Parsed, Reason, read};
 use crate::protocol::rpc::{Fault, Message, Misfit, Notification, Request, Response};
 
 use super::asked;
+use super::asks::Asks;
 use super::calls::Calls;
 use super::error::CallError;
 use super::events::Board;
@@ -17,12 +19,13 @@ pub(super) async fn receive(
     stream: impl AsyncRead + Unpin,
     calls: &Calls,
     outbox: &Outbox,
-    board: &Board,
+    (board, asks): (&Board, &Asks),
 ) {
     let server = Server {
         calls,
         outbox,
         board,
+        asks,
     };
     let mut lines = Lines::new(stream);
     while let Ok(Some(line)) = lines.next().await {
@@ -37,6 +40,7 @@ struct Server<'a> {
     calls: &'a Calls,
     outbox: &'a Outbox,
     board: &'a Board,
+    asks: &'a Asks,
 }
 
 impl Server<'_> {
@@ -87,17 +91,20 @@ impl Server<'_> {
     fn notification(&self, note: Notification) {
         match (note.method.as_str(), note.params) {
             ("notifications/progress", Some(params)) => self.calls.progress(params),
-            // Nothing that a server may ask is under way for long enough to be cancelled.
-            ("notifications/progress" | "notifications/cancelled", _) => {}
-            (_, params) => self.board.note(Notification {
-                method: note.method,
-                params,
-            }),
+            ("notifications/progress", None) => {}
+            (_, params) => {
+                let method = note.method;
+                let note = self.asks.note(Notification { method, params });
+                note.into_iter().for_each(|note| self.board.note(note));
+            }
         }
     }
 
     /// Answers what the server asks.
     fn request(&self, request: Request) {
+        if request.method != "ping" {
+            return self.asks.put(request);
+        }
         let outcome = asked::answer(&request.method, request.params.as_ref());
         let answer = Response {
             id: request.id,

@@ -16,6 +16,7 @@ use crate::protocol::rpc::{Message, Notification};
 use crate::protocol::tools::{ListBounds, ListError, ToolList};
 
 use super::asked;
+use super::asks::Asks;
 use super::calls::{CallOptions, Calls};
 use super::error::CallError;
 use super::events::{Board, UpstreamEvents};
@@ -29,6 +30,8 @@ use super::tasks::Tasks;
 #[derive(Clone, Debug)]
 pub(crate) struct Upstream {
     calls: Calls,
+    /// What the server asks of its client.
+    pub(crate) asks: Asks,
     outbox: Outbox,
     stderr: Tail,
     /// What each request to a modern server carries.
@@ -42,12 +45,14 @@ pub(crate) struct Upstream {
 /// The tasks of a connection; when they stop, whoever waits for events is told.
 #[derive(Debug)]
 struct Life {
+    asks: Asks,
     board: Arc<Board>,
     _tasks: Tasks,
 }
 
 impl Drop for Life {
     fn drop(&mut self) {
+        self.asks.close();
         self.board.closed("the connection was let go");
     }
 }
@@ -88,6 +93,7 @@ impl Upstream {
     ) -> (Self, UpstreamEvents) {
         let (outbox, write) = Outbox::new(stdin);
         let calls = Calls::new(outbox.clone());
+        let asks = Asks::new(outbox.clone());
         let (board, events) = Board::new();
         let tail = Tail::default();
         let mut tasks = Tasks::default();
@@ -95,8 +101,10 @@ impl Upstream {
         let drained = tokio::spawn(tail.clone().drain(stderr));
         tasks.adopt(drained.abort_handle());
         let (on_calls, on_outbox, on_board) = (calls.clone(), outbox.clone(), Arc::clone(&board));
+        let on_asks = asks.clone();
         tasks.spawn(async move {
-            receive(stdout, &on_calls, &on_outbox, &on_board).await;
+            receive(stdout, &on_calls, &on_outbox, (&on_board, &on_asks)).await;
+            on_asks.close();
             // The last words on stderr may still be on their way.
             let _ = timeout(LAST_WORDS, drained).await;
             let story = timeout(STORY, hook.0).await.unwrap_or_default();
@@ -108,11 +116,13 @@ impl Upstream {
             on_board.closed(&on_calls.closed().unwrap_or(why));
         });
         let life = Life {
+            asks: asks.clone(),
             board,
             _tasks: tasks,
         };
         let upstream = Self {
             calls,
+            asks,
             outbox,
             stderr: tail,
             modern: Arc::default(),
@@ -261,6 +271,7 @@ impl Upstream {
         params: Option<Object>,
         options: CallOptions,
     ) -> Result<Json, CallError> {
+        let _working = self.asks.begin(method, &options.cancel);
         self.calls.request(method, params, options).await
     }
 

@@ -11,14 +11,40 @@ const load = (name) => import(pathToFileURL(require.resolve(`@modelcontextprotoc
 const { Client } = await load("client/index.js");
 const { StdioClientTransport } = await load("client/stdio.js");
 const { StreamableHTTPClientTransport } = await load("client/streamableHttp.js");
-const { ElicitRequestSchema, ToolListChangedNotificationSchema } = await load("types.js");
+const {
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+  ListRootsRequestSchema,
+  ToolListChangedNotificationSchema,
+} = await load("types.js");
 
 const script = JSON.parse(readFileSync(0, "utf8"));
 const offers = script.answers !== undefined;
 const client = new Client(
   { name: "creance-tests", version: "1" },
-  { capabilities: offers ? { elicitation: {} } : {} },
+  {
+    capabilities: {
+      ...(offers ? { elicitation: {} } : {}),
+      // A step {"model": TEXT} says that the client has a model that answers this, {"root": URI} a root.
+      ...(said("model") ? { sampling: {} } : {}),
+      ...(said("root") ? { roots: {} } : {}),
+    },
+  },
 );
+function said(word) {
+  return script.steps.find((step) => word in step)?.[word];
+}
+const sampled = [];
+if (said("model")) {
+  client.setRequestHandler(CreateMessageRequestSchema, ({ params }) => {
+    sampled.push(params);
+    const content = { type: "text", text: said("model") };
+    return { role: "assistant", model: "a-model", content, stopReason: "endTurn" };
+  });
+}
+if (said("root")) {
+  client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: [{ uri: said("root") }] }));
+}
 
 const asked = [];
 function choose(schema, say) {
@@ -39,6 +65,7 @@ if (offers) {
     const answer = script.answers.find((one) => params.message.includes(one.contains));
     if (answer === undefined) return { action: "decline" };
     if (["decline", "cancel"].includes(answer.say)) return { action: answer.say };
+    if (answer.content) return { action: "accept", content: answer.content };
     return { action: "accept", content: choose(params.requestedSchema, answer.say) };
   });
 }
@@ -85,7 +112,7 @@ await client.connect(transport);
 const results = [];
 for (const step of script.steps) {
   if ("call" in step) results.push(await called(step.call, step.args ?? {}));
-  else results.push(await listed(step.list, step.within_s ?? 30));
+  else if ("list" in step) results.push(await listed(step.list, step.within_s ?? 30));
 }
 console.log(
   JSON.stringify({
@@ -93,6 +120,7 @@ console.log(
     instructions: client.getInstructions() ?? null,
     results,
     asked,
+    sampled,
   }),
 );
 await client.close();

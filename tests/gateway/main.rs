@@ -14,6 +14,7 @@
 )]
 
 mod answers;
+mod asks;
 #[cfg(unix)]
 mod audit_checks;
 #[cfg(unix)]

@@ -154,7 +154,10 @@ fn a_remote_server_is_told_of_before_it_is_connected_to() {
     // Nothing listens there: of the address only the origin is said.
     let (code, said) = stage.says(&["server", "trust", "far"]);
     assert_ne!(code, Some(0), "{said}");
-    assert!(said.contains("http://127.0.0.1:47999: no connection"), "{said}");
+    assert!(
+        said.contains("http://127.0.0.1:47999: no connection"),
+        "{said}"
+    );
     let log = records(&stage);
     let log = json!(log).to_string();
     for secret in ["t0ken", "hidden-in-the-query"] {

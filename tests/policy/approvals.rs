@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use creance::{Answer, NetworkWish, PolicyOutcome, PolicySet, Role, Wish};
 
+use crate::asked::{form, link, sample};
 use crate::base::{
     Asking, call, env, exec, path, prompt, remote, resource, start, tools, user, wish,
 };
@@ -23,6 +24,9 @@ fn actions() -> Vec<(&'static str, Asking)> {
         ("tool.call", call()),
         ("resource.read", resource()),
         ("prompt.get", prompt()),
+        ("elicit.form", form()),
+        ("elicit.url", link()),
+        ("sampling.create", sample()),
         ("exec.run", exec()),
     ]
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use creance::{
     Act, Agent, Answer, ArgPath, AuthKind, CallTool, Confinee, Confinement, ConnectHost,
-    ConnectServer, Digest, EnvFacts, Environment, GetPrompt, Grant, Guarantee, Launch, Layer,
-    Level, Network, PathFacts, Pin, Places, PolicyOutcome, PolicySet, PolicySource, Principal,
-    ProgramFacts, Project, Query, ReadResource, ReviewTools, Run, RunCommand, RunnerKind, Scheme,
-    ServerFacts, ServerId, SignIn, Source, StartServer, ToolClaims, ToolFacts, Transport, Trigger,
-    Wish,
+    ConnectServer, CreateSample, Digest, ElicitForm, ElicitUrl, EnvFacts, Environment, GetPrompt,
+    Grant, Guarantee, Launch, Layer, Level, Network, PathFacts, Pin, Places, PolicyOutcome,
+    PolicySet, PolicySource, Principal, ProgramFacts, Project, Query, ReadResource, ReviewTools,
+    Run, RunCommand, RunnerKind, Scheme, ServerFacts, ServerId, SignIn, Source, StartServer,
+    ToolClaims, ToolFacts, Transport, Trigger, Wish,
 };
 use serde_json::json;
 
@@ -32,6 +32,9 @@ pub(crate) enum Owned {
     Call(CallTool),
     Read(ReadResource),
     Prompt(GetPrompt),
+    Form(ElicitForm),
+    Link(ElicitUrl),
+    Sample(CreateSample),
     Exec(Box<RunCommand>),
     SignIn(Box<SignIn>),
 }
@@ -63,6 +66,9 @@ impl Asking {
             Owned::Call(call) => Act::CallTool(call),
             Owned::Read(read) => Act::ReadResource(read),
             Owned::Prompt(get) => Act::GetPrompt(get),
+            Owned::Form(form) => Act::ElicitForm(form),
+            Owned::Link(link) => Act::ElicitUrl(link),
+            Owned::Sample(sample) => Act::CreateSample(sample),
             Owned::Exec(command) => Act::RunCommand(command),
             Owned::SignIn(sign_in) => Act::SignIn(sign_in),
         };
@@ -133,7 +139,11 @@ impl Asking {
             Owned::SignIn(sign_in) => &mut sign_in.server,
             Owned::Prompt(get) => &mut get.server,
             Owned::Remote(connect) => &mut connect.server,
-            Owned::Wish(_) | Owned::Connect(_) => self.by.as_mut().expect("a server asks"),
+            Owned::Wish(_)
+            | Owned::Connect(_)
+            | Owned::Form(_)
+            | Owned::Link(_)
+            | Owned::Sample(_) => self.by.as_mut().expect("a server asks"),
             Owned::Exec(_) => panic!("a command has no server"),
         }
     }

@@ -3,6 +3,10 @@
 #[cfg(test)]
 mod approvals;
 #[cfg(test)]
+mod asked;
+#[cfg(test)]
+mod asks;
+#[cfg(test)]
 mod base;
 #[cfg(test)]
 mod cases;

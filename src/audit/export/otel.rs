@@ -104,6 +104,8 @@ fn method(action: &str) -> Option<(&'static str, bool)> {
         "resource.read" => Some(("resources/read", false)),
         "prompt.get" => Some(("prompts/get", false)),
         "server.tools" => Some(("tools/list", false)),
+        "elicit.form" | "elicit.url" => Some(("elicitation/create", false)),
+        "sampling.create" => Some(("sampling/createMessage", false)),
         _ => None,
     }
 }

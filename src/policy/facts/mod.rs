@@ -2,6 +2,7 @@
 //! entity that is named anywhere is put into the store, so that `in` is never false by ignorance.
 
 mod args;
+mod ask_back;
 mod build;
 mod host;
 mod path;

@@ -10,9 +10,9 @@ use crate::policy::members::Members;
 use crate::policy::polarity::FLAGS;
 use crate::policy::vocabulary::{TYPES, Vocabulary, uid};
 use crate::request::{
-    Act, Action, Answer, CallTool, ConnectHost, ConnectServer, GetPrompt, NetworkWish, Principal,
-    Query, ReadResource, ReviewTools, RunCommand, ServerFacts, SignIn, StartServer, ToolFacts,
-    Wish,
+    Act, Action, Answer, CallTool, ConnectHost, ConnectServer, CreateSample, ElicitForm, ElicitUrl,
+    GetPrompt, NetworkWish, Principal, Query, ReadResource, ReviewTools, RunCommand, ServerFacts,
+    SignIn, StartServer, ToolFacts, Wish,
 };
 
 use super::args::Flat;
@@ -20,7 +20,7 @@ use super::build::{
     Entities, FactError, Mentioned, Value, literal, number, reference, text, texts, unfit,
 };
 use super::steady::Steady;
-use super::{host, path, remote, shape, sign_in, start, typed, who};
+use super::{ask_back, host, path, remote, shape, sign_in, start, typed, who};
 
 /// In which of the schema's environments a query stands: the types of principal and resource, and
 /// the action.
@@ -194,6 +194,9 @@ fn resource(entities: &mut Entities<'_>, act: &Act<'_>) -> Result<(EntityUID, Fi
         }
         Act::ReadResource(read) => (add_resource(entities, read), Vec::new()),
         Act::GetPrompt(get) => prompt(entities, get),
+        Act::ElicitForm(form) => ask_back::form(entities, form),
+        Act::ElicitUrl(link) => ask_back::link(entities, link),
+        Act::CreateSample(sample) => ask_back::sample(entities, sample),
         Act::RunCommand(command) => {
             let program = who::add_program(entities, &command.program);
             (program, start::command(command))
@@ -361,6 +364,9 @@ pub(crate) fn action_name(act: &Act<'_>) -> &'static str {
         Act::CallTool(_) => CallTool::NAME,
         Act::ReadResource(_) => ReadResource::NAME,
         Act::GetPrompt(_) => GetPrompt::NAME,
+        Act::ElicitForm(_) => ElicitForm::NAME,
+        Act::ElicitUrl(_) => ElicitUrl::NAME,
+        Act::CreateSample(_) => CreateSample::NAME,
         Act::RunCommand(_) => RunCommand::NAME,
         Act::SignIn(_) => SignIn::NAME,
     }
@@ -380,6 +386,9 @@ pub(crate) fn named_resource(act: &Act<'_>) -> String {
         Act::CallTool(call) => qualified(&call.tool.server, &call.tool.name),
         Act::ReadResource(read) => qualified(&read.server, &read.uri),
         Act::GetPrompt(get) => qualified(&get.server, &get.name),
+        Act::ElicitForm(form) => form.user.clone(),
+        Act::ElicitUrl(link) => link.host.to_string(),
+        Act::CreateSample(sample) => sample.model.name.clone(),
         Act::RunCommand(command) => command.program.path.clone(),
         Act::SignIn(sign_in) => sign_in.issuer.clone(),
     }

@@ -1,5 +1,7 @@
 //! Tests of the store that need its inside.
 
+#[path = "../../../tests/policy/asked.rs"]
+mod asked;
 #[expect(dead_code, reason = "shared with tests/policy, which uses all of it")]
 #[path = "../../../tests/policy/base.rs"]
 pub(crate) mod base;

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::asked::{form, link, sample};
 use super::base::{
     Asking, arg_path, call, env, exec, path, prompt, resource, sign_in, start, tools, user,
     weakened, wish,
@@ -55,6 +56,9 @@ fn requests() -> Vec<Asking> {
         wish(Wish::Read(path("src"))),
         wish(Wish::Write(path(".git"))),
         wish(Wish::Network(NetworkWish::Whole)),
+        form(),
+        link(),
+        sample(),
     ]
 }
 
@@ -118,6 +122,30 @@ fn what_is_masked_is_not_guessed() {
     let other =
         user("@id(\"no\") forbid (principal, action, resource) when { context.run.attended };");
     assert!(other.replay(&record).unwrap().now.is_ok());
+}
+
+/// Of a link its origin is on record: a policy about the rest cannot be told, one about the host can.
+#[test]
+fn a_link_is_not_guessed() {
+    let link = link();
+    let rule = |when: &str| {
+        user(&format!(
+            "@id(\"no\") forbid (principal, action == Action::\"elicit.url\", resource) when {{ {when} }};"
+        ))
+    };
+    let record = record(&[link.query()], &PolicySet::builtin(), Answer::Once);
+    let looks = rule("context.url like \"*pay*\"");
+    let why = looks.replay(&record).unwrap().now.unwrap_err();
+    assert!(
+        why.contains("not kept on record") && why.contains("user/test/no"),
+        "{why}"
+    );
+    let host = rule("resource == Host::\"example.com\" && context.url_length == 27");
+    let replay = host.replay(&record).unwrap();
+    assert_eq!(
+        (replay.then, replay.now()),
+        (Decided::Allow, Some(Decided::Deny))
+    );
 }
 
 #[test]

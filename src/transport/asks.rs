@@ -1,0 +1,249 @@
+//! What a server asks of its client: its own requests, for one taker, bounded; each is answered
+//! once, also when nobody takes it up. Until somebody listens there is no such method.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::mpsc;
+
+use crate::protocol::json::{Json, Object};
+use crate::protocol::rpc::{
+    INVALID_REQUEST, Id, METHOD_NOT_FOUND, Message, Notification, Request, Response, RpcError,
+};
+
+use super::outbox::Outbox;
+use super::timer::Cancel;
+
+/// What servers may ask at all.
+const METHODS: [&str; 3] = ["elicitation/create", "sampling/createMessage", "roots/list"];
+
+/// Something went wrong here.
+const INTERNAL_ERROR: i64 = -32603;
+
+/// Outside the range that the standard keeps for itself: too much at once.
+const TOO_MANY: i64 = -4;
+
+/// Requests of one server that wait or are worked on.
+const OPEN_MAX: usize = 16;
+
+/// The requests of one server; clones share them.
+#[derive(Clone, Debug)]
+pub(crate) struct Asks {
+    outbox: Outbox,
+    table: Arc<Mutex<Table>>,
+}
+
+#[derive(Default)]
+struct Table {
+    /// What is declared to the server.
+    capabilities: Object,
+    taker: Option<mpsc::Sender<Asked>>,
+    open: HashMap<Id, Cancel>,
+    account: Option<Box<dyn Account>>,
+}
+
+/// Keeps account of what of one server is under way.
+pub(crate) trait Account: Send {
+    /// A call of it begins, which lasts until what is given back is dropped.
+    fn begin(&self, cancel: &Cancel) -> Box<dyn Send>;
+
+    /// What is under way now.
+    fn origin(&self) -> Origin;
+}
+
+/// What a server works on for somebody who may be asked back.
+const WORK: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
+
+/// What of the server was under way when it asked: that a call ends beside it changes nothing.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Origin {
+    /// Its calls: the request may belong to any of them.
+    pub(crate) calls: Vec<Cancel>,
+    /// How many models stand before it.
+    pub(crate) depth: u64,
+}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table")
+            .field("open", &self.open)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One thing that a server turns to its client with.
+#[derive(Debug)]
+pub(crate) enum Asked {
+    /// A request, to be answered.
+    Request(Ask),
+    /// It says that what it sent the person to is done: the id that it gave.
+    Done(String),
+}
+
+/// A request of a server.
+#[derive(Debug)]
+pub(crate) struct Ask {
+    pub(crate) method: String,
+    pub(crate) params: Object,
+    pub(crate) origin: Origin,
+    /// Given up by the server, or the server is gone.
+    pub(crate) cancel: Cancel,
+    id: Id,
+    asks: Asks,
+}
+
+/// The requests of one server, for one reader.
+pub(crate) type AsksInbox = mpsc::Receiver<Asked>;
+
+impl Asks {
+    pub(super) fn new(outbox: Outbox) -> Self {
+        Self {
+            outbox,
+            table: Arc::default(),
+        }
+    }
+
+    /// Listens from now on, and declares these capabilities to the server: before `initialize`.
+    pub(crate) fn listen(
+        &self,
+        capabilities: Object,
+        account: impl Account + 'static,
+    ) -> AsksInbox {
+        let (taker, inbox) = mpsc::channel(OPEN_MAX * 2);
+        let mut table = self.lock();
+        table.capabilities = capabilities;
+        table.taker = Some(taker);
+        table.account = Some(Box::new(account));
+        inbox
+    }
+
+    /// What is declared to the server.
+    pub(crate) fn capabilities(&self) -> Object {
+        self.lock().capabilities.clone()
+    }
+
+    /// A request to the server begins: one of those that it may ask back about is accounted for.
+    pub(super) fn begin(&self, method: &str, cancel: &Cancel) -> Option<Box<dyn Send>> {
+        let table = self.lock();
+        let account = table.account.as_ref().filter(|_| WORK.contains(&method))?;
+        Some(account.begin(cancel))
+    }
+
+    /// Takes a request of the server, or refuses it.
+    pub(super) fn put(&self, request: Request) {
+        let Request { id, method, params } = request;
+        if let Err(error) = self.take_up(&id, method, params.unwrap_or_default()) {
+            let refusal = Response::err(id, error);
+            self.outbox.offer(Message::from(refusal).to_line());
+        }
+    }
+
+    fn take_up(&self, id: &Id, method: String, params: Object) -> Result<(), RpcError> {
+        let mut table = self.lock();
+        let Some(taker) = table.taker.clone() else {
+            return Err(no_method());
+        };
+        if !METHODS.contains(&method.as_str()) {
+            return Err(no_method());
+        }
+        if table.open.contains_key(id) {
+            let why = "a request with this id is being answered";
+            return Err(RpcError::new(INVALID_REQUEST, why));
+        }
+        if table.open.len() >= OPEN_MAX {
+            return Err(too_many());
+        }
+        let cancel = Cancel::default();
+        table.open.insert(id.clone(), cancel.clone());
+        let origin = table.account.as_ref().map(|account| account.origin());
+        // Let go before the request is handed over: one that nobody takes clears its own place.
+        drop(table);
+        let ask = Ask {
+            method,
+            params,
+            origin: origin.unwrap_or_default(),
+            cancel,
+            id: id.clone(),
+            asks: self.clone(),
+        };
+        // What is not taken is dropped, which answers it.
+        let _ = taker.try_send(Asked::Request(ask));
+        Ok(())
+    }
+
+    /// Takes a notification that is about requests; gives back one that is not.
+    pub(super) fn note(&self, note: Notification) -> Option<Notification> {
+        let params = note.params.as_ref();
+        match note.method.as_str() {
+            "notifications/cancelled" => {
+                let id = params.and_then(|params| params.get("requestId"));
+                let id = id.and_then(Id::from_json);
+                let table = self.lock();
+                if let Some(cancel) = id.and_then(|id| table.open.get(&id)) {
+                    cancel.cancel("the server no longer wants it");
+                }
+                None
+            }
+            "notifications/elicitation/complete" => {
+                let id = params.and_then(|params| params.get("elicitationId"));
+                let taker = self.lock().taker.clone();
+                if let (Some(Json::String(id)), Some(taker)) = (id, taker) {
+                    // One that there is no room for is not relayed: a hint, and no more.
+                    let _ = taker.try_send(Asked::Done(id.clone()));
+                }
+                None
+            }
+            _ => Some(note),
+        }
+    }
+
+    /// The server is gone: nobody wants answers any more.
+    pub(super) fn close(&self) {
+        let mut table = self.lock();
+        table.taker = None;
+        for cancel in table.open.values() {
+            cancel.cancel("the server is gone");
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Ask {
+    /// Answers it. One that the server has given up gets no answer.
+    pub(crate) async fn answer(self, outcome: Result<Json, RpcError>) {
+        if self.clear() {
+            let id = self.id.clone();
+            let line = Message::from(Response { id, outcome }).to_line();
+            // A server that reads no more is ending.
+            let _ = self.asks.outbox.send(line).await;
+        }
+    }
+
+    /// Takes it off the list; whether an answer is due.
+    fn clear(&self) -> bool {
+        let was_open = self.asks.lock().open.remove(&self.id).is_some();
+        was_open && !self.cancel.is_cancelled()
+    }
+}
+
+impl Drop for Ask {
+    fn drop(&mut self) {
+        if self.clear() {
+            let error = RpcError::new(INTERNAL_ERROR, "nobody answers this here");
+            let refusal = Response::err(self.id.clone(), error);
+            self.asks.outbox.offer(Message::from(refusal).to_line());
+        }
+    }
+}
+
+fn no_method() -> RpcError {
+    RpcError::new(METHOD_NOT_FOUND, "this client offers no such method")
+}
+
+fn too_many() -> RpcError {
+    RpcError::new(TOO_MANY, format!("at most {OPEN_MAX} requests at once"))
+}
