@@ -216,7 +216,7 @@ fn show(plan: &ImportPlan, args: &ImportArgs) {
         page.text(
             2,
             Tone::Plain,
-            "A server has no network and sees the project alone, until its entry names `network`, \
+            "What is started has no network and sees the project alone, until its entry names `network`, \
              `readPaths` or `writePaths`. The first start of each is a question.",
         );
     }
@@ -363,7 +363,6 @@ fn step(server: &ServerImport) -> (Tone, String) {
             Tone::Warning,
             "left alone: yours of that name is another one".to_owned(),
         ),
-        "remote" => (Tone::Warning, "needs remote servers: left out".to_owned()),
         "project" if server.file.ends_with(".mcp.json") => {
             (Tone::Quiet, "in use here, as the project's".to_owned())
         }

@@ -225,7 +225,6 @@ impl Workspace {
                 Step::Taken if same("command") || same("url") => None,
                 Step::Taken => Some("Creance has another server of that name"),
                 Step::Add | Step::OfProject => Some("Creance does not have it: import it first"),
-                Step::Remote => Some("it needs remote servers"),
                 Step::Refused(_) => Some("Creance cannot run it"),
             };
             (planned.server.name, why)

@@ -94,7 +94,7 @@ pub struct ServerImport {
     pub file: String,
     /// Whether the file is the project's.
     pub of_project: bool,
-    /// `add`, `there`, `taken`, `remote`, `project` or `refused`.
+    /// `add`, `there`, `taken`, `project` or `refused`.
     pub step: &'static str,
     /// Why it is refused.
     pub why: Option<String>,
@@ -311,7 +311,6 @@ fn report(planned: Planned) -> ServerImport {
         Step::Add => ("add", None),
         Step::There => ("there", None),
         Step::Taken => ("taken", None),
-        Step::Remote => ("remote", None),
         Step::OfProject => ("project", None),
         Step::Refused(why) => ("refused", Some(why)),
     };

@@ -242,10 +242,14 @@ impl Ground<'_> {
             entry.refuse("", why);
         }
         if remote && !typed {
-            // Without a type, Gemini CLI speaks the older transport to `url`.
-            let older = self.client == Client::Gemini && !object.contains_key("httpUrl");
-            let kind = if older { "sse" } else { "http" };
-            entry.members.insert("type".to_owned(), kind.into());
+            // Without a type, Gemini CLI speaks the older transport to `url`, and editors try both.
+            let kind = match self.client {
+                Client::Gemini if !object.contains_key("httpUrl") => Some("sse"),
+                Client::Cursor | Client::VsCode => None,
+                _ => Some("http"),
+            };
+            let kind = kind.map(|kind| ("type".to_owned(), kind.into()));
+            entry.members.extend(kind);
         }
         if local {
             entry.members.shift_remove("type");
