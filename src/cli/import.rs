@@ -82,7 +82,7 @@ pub(super) fn run(workspace: &Workspace, args: &ImportArgs) -> Outcome {
     if args.dry_run || !(adds || !plan.policies.is_empty()) {
         return Ok(Exit::Done);
     }
-    carry_out(workspace, args, &plan, adds)
+    carry_out(workspace, args, &plan)
 }
 
 fn for_programs(workspace: &Workspace, args: &ImportArgs, plan: &ImportPlan) -> Outcome {
@@ -95,7 +95,7 @@ fn for_programs(workspace: &Workspace, args: &ImportArgs, plan: &ImportPlan) -> 
         return Err(Error::message(ErrorKind::Usage, text));
     }
     let report = workspace.import_servers(plan);
-    let policies = chosen(plan, args.permits);
+    let policies = chosen(plan, Which::of(args));
     let file = match policies.as_slice() {
         [] => None,
         policies => Some(workspace.import_policies(policies)?),
@@ -107,7 +107,25 @@ fn for_programs(workspace: &Workspace, args: &ImportArgs, plan: &ImportPlan) -> 
     Ok(ended(&report))
 }
 
-fn chosen(plan: &ImportPlan, permits: bool) -> Vec<&PolicyImport> {
+/// Which policies are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    Forbidding,
+    All,
+}
+
+impl Which {
+    fn of(args: &ImportArgs) -> Self {
+        if args.permits {
+            Self::All
+        } else {
+            Self::Forbidding
+        }
+    }
+}
+
+fn chosen(plan: &ImportPlan, which: Which) -> Vec<&PolicyImport> {
+    let permits = which == Which::All;
     let policies = plan.policies.iter();
     policies
         .filter(|policy| permits || !policy.permits)
@@ -122,8 +140,9 @@ fn ended(report: &ImportReport) -> Exit {
     }
 }
 
-fn carry_out(workspace: &Workspace, args: &ImportArgs, plan: &ImportPlan, adds: bool) -> Outcome {
-    let mut permits = args.permits;
+fn carry_out(workspace: &Workspace, args: &ImportArgs, plan: &ImportPlan) -> Outcome {
+    let adds = plan.servers.iter().any(|server| server.step == "add");
+    let mut which = Which::of(args);
     if !args.yes {
         if !io::stdin().is_terminal() {
             out::note("nothing was changed: nobody can be asked here; say `--yes`");
@@ -146,15 +165,17 @@ fn carry_out(workspace: &Workspace, args: &ImportArgs, plan: &ImportPlan, adds: 
         }
         exit = ended(&report);
     }
-    let forbids = chosen(plan, false).len();
+    let forbids = chosen(plan, Which::Forbidding).len();
     if !args.yes {
         if forbids > 0 && !agreed("Write the policies that forbid?")? {
             return Ok(exit);
         }
         let more = plan.policies.len() > forbids;
-        permits = more && agreed("Write also those that permit, so that nobody is asked?")?;
+        if more && agreed("Write also those that permit, so that nobody is asked?")? {
+            which = Which::All;
+        }
     }
-    let policies = chosen(plan, permits);
+    let policies = chosen(plan, which);
     if !policies.is_empty() {
         let file = workspace.import_policies(&policies)?;
         let count = policies.len();
@@ -326,14 +347,13 @@ impl Page {
         self.title("policies");
         for policy in &plan.policies {
             self.lines.push(Line::default());
-            for line in policy.text.lines() {
-                let tone = if policy.permits {
-                    Tone::Refused
-                } else {
-                    Tone::Plain
-                };
-                self.lines.push(Line::new(tone, &format!("  {line}")));
-            }
+            let tone = if policy.permits {
+                Tone::Refused
+            } else {
+                Tone::Plain
+            };
+            let lines = policy.text.lines();
+            (self.lines).extend(lines.map(|line| Line::new(tone, &format!("  {line}"))));
         }
     }
 }
