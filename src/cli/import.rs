@@ -13,6 +13,7 @@ use creance::{
 use serde_json::json;
 
 use super::exit::{Exit, Outcome};
+use super::export::client;
 use super::out::{self, Form};
 use super::paint::{Paint, row_lines};
 
@@ -48,15 +49,6 @@ pub(crate) struct ImportArgs {
     permits: bool,
     #[command(flatten)]
     form: Form,
-}
-
-/// A client by its word.
-pub(crate) fn client(word: &str) -> Result<Client, String> {
-    let known = Client::ALL.into_iter().find(|client| client.word() == word);
-    known.ok_or_else(|| {
-        let words = Client::ALL.map(Client::word);
-        format!("one of {}", words.join(", "))
-    })
 }
 
 pub(super) fn run(workspace: &Workspace, args: &ImportArgs) -> Outcome {
@@ -196,19 +188,15 @@ fn carry_out(workspace: &Workspace, args: &ImportArgs, plan: &ImportPlan) -> Out
 
 /// A question at the terminal; anything but yes is no.
 fn agreed(question: &str) -> Result<bool, Error> {
-    print_question(question)?;
+    let mut err = io::stderr().lock();
+    write!(err, "{question} [y/N] ")?;
+    err.flush()?;
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
     Ok(matches!(
         answer.trim().to_ascii_lowercase().as_str(),
         "y" | "yes"
     ))
-}
-
-fn print_question(question: &str) -> io::Result<()> {
-    let mut err = io::stderr().lock();
-    write!(err, "{question} [y/N] ")?;
-    err.flush()
 }
 
 fn show(plan: &ImportPlan, args: &ImportArgs) {
