@@ -6,7 +6,6 @@ use clap::Args;
 use creance::{Changed, Client, Leaving, Workspace};
 
 use super::exit::{Exit, Outcome};
-use super::import::client;
 use super::out::{self, Form};
 
 /// Into which client.
@@ -34,6 +33,15 @@ pub(crate) struct ExportArgs {
     force: bool,
     #[command(flatten)]
     form: Form,
+}
+
+/// A client by its word.
+pub(crate) fn client(word: &str) -> Result<Client, String> {
+    let known = Client::ALL.into_iter().find(|client| client.word() == word);
+    known.ok_or_else(|| {
+        let words = Client::ALL.map(Client::word);
+        format!("one of {}", words.join(", "))
+    })
 }
 
 pub(super) fn run(workspace: &Workspace, args: &ExportArgs) -> Outcome {

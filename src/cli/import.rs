@@ -13,6 +13,7 @@ use creance::{
 use serde_json::json;
 
 use super::exit::{Exit, Outcome};
+use super::export::client;
 use super::out::{self, Form};
 use super::paint::{Paint, row_lines};
 
@@ -50,15 +51,6 @@ pub(crate) struct ImportArgs {
     form: Form,
 }
 
-/// A client by its word.
-pub(crate) fn client(word: &str) -> Result<Client, String> {
-    let known = Client::ALL.into_iter().find(|client| client.word() == word);
-    known.ok_or_else(|| {
-        let words = Client::ALL.map(Client::word);
-        format!("one of {}", words.join(", "))
-    })
-}
-
 pub(super) fn run(workspace: &Workspace, args: &ImportArgs) -> Outcome {
     let mut options = ImportOptions::default();
     if let Some(client) = args.from {
@@ -82,7 +74,7 @@ pub(super) fn run(workspace: &Workspace, args: &ImportArgs) -> Outcome {
     if args.dry_run || !(adds || !plan.policies.is_empty()) {
         return Ok(Exit::Done);
     }
-    carry_out(workspace, args, &plan, adds)
+    carry_out(workspace, args, &plan)
 }
 
 fn for_programs(workspace: &Workspace, args: &ImportArgs, plan: &ImportPlan) -> Outcome {
@@ -95,7 +87,7 @@ fn for_programs(workspace: &Workspace, args: &ImportArgs, plan: &ImportPlan) -> 
         return Err(Error::message(ErrorKind::Usage, text));
     }
     let report = workspace.import_servers(plan);
-    let policies = chosen(plan, args.permits);
+    let policies = chosen(plan, Which::of(args));
     let file = match policies.as_slice() {
         [] => None,
         policies => Some(workspace.import_policies(policies)?),
@@ -107,7 +99,25 @@ fn for_programs(workspace: &Workspace, args: &ImportArgs, plan: &ImportPlan) -> 
     Ok(ended(&report))
 }
 
-fn chosen(plan: &ImportPlan, permits: bool) -> Vec<&PolicyImport> {
+/// Which policies are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    Forbidding,
+    All,
+}
+
+impl Which {
+    fn of(args: &ImportArgs) -> Self {
+        if args.permits {
+            Self::All
+        } else {
+            Self::Forbidding
+        }
+    }
+}
+
+fn chosen(plan: &ImportPlan, which: Which) -> Vec<&PolicyImport> {
+    let permits = which == Which::All;
     let policies = plan.policies.iter();
     policies
         .filter(|policy| permits || !policy.permits)
@@ -122,8 +132,9 @@ fn ended(report: &ImportReport) -> Exit {
     }
 }
 
-fn carry_out(workspace: &Workspace, args: &ImportArgs, plan: &ImportPlan, adds: bool) -> Outcome {
-    let mut permits = args.permits;
+fn carry_out(workspace: &Workspace, args: &ImportArgs, plan: &ImportPlan) -> Outcome {
+    let adds = plan.servers.iter().any(|server| server.step == "add");
+    let mut which = Which::of(args);
     if !args.yes {
         if !io::stdin().is_terminal() {
             out::note("nothing was changed: nobody can be asked here; say `--yes`");
@@ -146,15 +157,17 @@ fn carry_out(workspace: &Workspace, args: &ImportArgs, plan: &ImportPlan, adds: 
         }
         exit = ended(&report);
     }
-    let forbids = chosen(plan, false).len();
+    let forbids = chosen(plan, Which::Forbidding).len();
     if !args.yes {
         if forbids > 0 && !agreed("Write the policies that forbid?")? {
             return Ok(exit);
         }
         let more = plan.policies.len() > forbids;
-        permits = more && agreed("Write also those that permit, so that nobody is asked?")?;
+        if more && agreed("Write also those that permit, so that nobody is asked?")? {
+            which = Which::All;
+        }
     }
-    let policies = chosen(plan, permits);
+    let policies = chosen(plan, which);
     if !policies.is_empty() {
         let file = workspace.import_policies(&policies)?;
         let count = policies.len();
@@ -175,19 +188,15 @@ fn carry_out(workspace: &Workspace, args: &ImportArgs, plan: &ImportPlan, adds: 
 
 /// A question at the terminal; anything but yes is no.
 fn agreed(question: &str) -> Result<bool, Error> {
-    print_question(question)?;
+    let mut err = io::stderr().lock();
+    write!(err, "{question} [y/N] ")?;
+    err.flush()?;
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
     Ok(matches!(
         answer.trim().to_ascii_lowercase().as_str(),
         "y" | "yes"
     ))
-}
-
-fn print_question(question: &str) -> io::Result<()> {
-    let mut err = io::stderr().lock();
-    write!(err, "{question} [y/N] ")?;
-    err.flush()
 }
 
 fn show(plan: &ImportPlan, args: &ImportArgs) {
@@ -216,7 +225,7 @@ fn show(plan: &ImportPlan, args: &ImportArgs) {
         page.text(
             2,
             Tone::Plain,
-            "A server has no network and sees the project alone, until its entry names `network`, \
+            "What is started has no network and sees the project alone, until its entry names `network`, \
              `readPaths` or `writePaths`. The first start of each is a question.",
         );
     }
@@ -326,14 +335,13 @@ impl Page {
         self.title("policies");
         for policy in &plan.policies {
             self.lines.push(Line::default());
-            for line in policy.text.lines() {
-                let tone = if policy.permits {
-                    Tone::Refused
-                } else {
-                    Tone::Plain
-                };
-                self.lines.push(Line::new(tone, &format!("  {line}")));
-            }
+            let tone = if policy.permits {
+                Tone::Refused
+            } else {
+                Tone::Plain
+            };
+            let lines = policy.text.lines();
+            (self.lines).extend(lines.map(|line| Line::new(tone, &format!("  {line}"))));
         }
     }
 }
@@ -363,7 +371,6 @@ fn step(server: &ServerImport) -> (Tone, String) {
             Tone::Warning,
             "left alone: yours of that name is another one".to_owned(),
         ),
-        "remote" => (Tone::Warning, "needs remote servers: left out".to_owned()),
         "project" if server.file.ends_with(".mcp.json") => {
             (Tone::Quiet, "in use here, as the project's".to_owned())
         }

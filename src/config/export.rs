@@ -71,7 +71,10 @@ fn json_text(
         .get(GATEWAY)
         .and_then(|property| property.to_serde_value());
     let there = want.pointer(&format!("/{key}/{GATEWAY}")) == Some(&entry) && same.is_some();
-    let removed = remove(&servers, out, there);
+    let removed = remove(&servers, out);
+    if !there && let Some(other) = servers.get(GATEWAY) {
+        other.remove();
+    }
     if !there {
         servers.append(GATEWAY, input(&entry));
     }
@@ -92,18 +95,14 @@ fn json_text(
     Ok(Exported { text, removed })
 }
 
-/// Takes servers out; an entry of the gateway that is another one too, without a word.
-fn remove(servers: &CstObject, out: &[String], there: bool) -> Vec<String> {
+/// Takes servers out.
+fn remove(servers: &CstObject, out: &[String]) -> Vec<String> {
     let mut removed = Vec::new();
     for property in servers.properties() {
         let Some(name) = property.decoded_name() else {
             continue;
         };
-        if name == GATEWAY {
-            if !there {
-                property.remove();
-            }
-        } else if out.contains(&name) {
+        if name != GATEWAY && out.contains(&name) {
             property.remove();
             removed.push(name);
         }

@@ -30,62 +30,8 @@ pub(crate) fn imported(rule: &ToolRule) -> Result<ImportedPolicy, String> {
         .map(|tool| uid(&TYPES.tool, &format!("{server}/{tool}")).to_string())
         .collect();
     let these = format!("[{}].contains(resource)", tools.join(", "));
-    let every = tools.is_empty();
-    // Whatever is permitted holds for what was agreed to, and for arguments that can be judged.
-    let agreed = "resource.server.pin == Pin::\"matched\" && \
-                  resource.server.tools_pin == Pin::\"matched\" && \
-                  context.args_valid && context.args_complete";
-    let (word, what, effect, conditions) = match rule.effect {
-        Effect::Off if every => ("off", "is switched off", "forbid", String::new()),
-        Effect::Off => (
-            "off",
-            "is switched off",
-            "forbid",
-            format!("when {{ {these} }}"),
-        ),
-        Effect::Only if every => (
-            "only",
-            "is not among the tools in use",
-            "forbid",
-            String::new(),
-        ),
-        Effect::Only => (
-            "only",
-            "is not among the tools in use",
-            "forbid",
-            format!("unless {{ {these} }}"),
-        ),
-        Effect::Ask if every => (
-            "ask",
-            "is asked about each time",
-            "forbid",
-            "unless { context.approved_now }".to_owned(),
-        ),
-        Effect::Ask => (
-            "ask",
-            "is asked about each time",
-            "forbid",
-            format!("when {{ {these} }} unless {{ context.approved_now }}"),
-        ),
-        Effect::AskOthers => (
-            "ask",
-            "is asked about each time",
-            "forbid",
-            format!("unless {{ {these} || context.approved_now }}"),
-        ),
-        Effect::Permit if every => (
-            "permit",
-            "needs no question",
-            "permit",
-            format!("when {{ {agreed} }}"),
-        ),
-        Effect::Permit => (
-            "permit",
-            "needs no question",
-            "permit",
-            format!("when {{ {these} && {agreed} }}"),
-        ),
-    };
+    let (word, what, effect, conditions) =
+        clauses(rule.effect, tools.first().map(|_| these.as_str()));
     let digest = Digest::of_fields("imported-rule/1", &rule.tools).to_string();
     let mark: String = digest.chars().take(6).collect();
     let id = format!(
@@ -104,4 +50,32 @@ pub(crate) fn imported(rule: &ToolRule) -> Result<ImportedPolicy, String> {
         permits: rule.effect == Effect::Permit,
         id,
     })
+}
+
+/// The word in its id, what its reason says, the effect, the conditions; `of` are the tools named.
+fn clauses(effect: Effect, of: Option<&str>) -> (&'static str, &'static str, &'static str, String) {
+    // Whatever is permitted holds for what was agreed to, and for arguments that can be judged.
+    let agreed = "resource.server.pin == Pin::\"matched\" && \
+                  resource.server.tools_pin == Pin::\"matched\" && \
+                  context.args_valid && context.args_complete";
+    let (word, what, verb) = match effect {
+        Effect::Off => ("off", "is switched off", "forbid"),
+        Effect::Only => ("only", "is not among the tools in use", "forbid"),
+        Effect::Ask | Effect::AskOthers => ("ask", "is asked about each time", "forbid"),
+        Effect::Permit => ("permit", "needs no question", "permit"),
+    };
+    let asked = "unless { context.approved_now }";
+    let conditions = match (effect, of) {
+        (Effect::Off | Effect::Only, None) => String::new(),
+        (Effect::Off, Some(these)) => format!("when {{ {these} }}"),
+        (Effect::Only, Some(these)) => format!("unless {{ {these} }}"),
+        (Effect::Ask | Effect::AskOthers, None) => asked.to_owned(),
+        (Effect::Ask, Some(these)) => format!("when {{ {these} }} {asked}"),
+        (Effect::AskOthers, Some(these)) => {
+            format!("unless {{ {these} || context.approved_now }}")
+        }
+        (Effect::Permit, None) => format!("when {{ {agreed} }}"),
+        (Effect::Permit, Some(these)) => format!("when {{ {these} && {agreed} }}"),
+    };
+    (word, what, verb, conditions)
 }

@@ -122,7 +122,10 @@ impl Workspace {
         changed: Changed,
     ) -> Result<RollbackReport, Error> {
         let path = self.client_path(client, file)?;
-        let done = clients::roll_back(self.exchange(&path), changed == Changed::Overwrite);
+        let done = clients::roll_back(Exchange {
+            force: changed == Changed::Overwrite,
+            ..self.exchange(&path)
+        });
         let (back, kept) = done.map_err(|why| unusable(&path, &why))?;
         Ok(RollbackReport {
             file: clean::line(&path.to_string_lossy(), 1_000),
@@ -141,6 +144,7 @@ impl Workspace {
             home: self.ground.home.as_deref(),
             state: &self.folders.state,
             now_ms: disk::clock(),
+            force: false,
         }
     }
 
@@ -225,7 +229,6 @@ impl Workspace {
                 Step::Taken if same("command") || same("url") => None,
                 Step::Taken => Some("Creance has another server of that name"),
                 Step::Add | Step::OfProject => Some("Creance does not have it: import it first"),
-                Step::Remote => Some("it needs remote servers"),
                 Step::Refused(_) => Some("Creance cannot run it"),
             };
             (planned.server.name, why)

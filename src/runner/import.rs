@@ -94,7 +94,7 @@ pub struct ServerImport {
     pub file: String,
     /// Whether the file is the project's.
     pub of_project: bool,
-    /// `add`, `there`, `taken`, `remote`, `project` or `refused`.
+    /// `add`, `there`, `taken`, `project` or `refused`.
     pub step: &'static str,
     /// Why it is refused.
     pub why: Option<String>,
@@ -265,10 +265,10 @@ impl Workspace {
             let path = clean::line(&file.path.to_string_lossy(), 1_000);
             match clients::read_file(file, homes) {
                 Ok(Some(file)) => {
-                    if let Some(target) = &file.target {
-                        let target = clean::line(&target.to_string_lossy(), 1_000);
-                        plan.notes.push(format!("{path} is a link to {target}"));
-                    }
+                    let target = file.target.as_ref();
+                    let target = target.map(|t| clean::line(&t.to_string_lossy(), 1_000));
+                    let note = target.map(|target| format!("{path} is a link to {target}"));
+                    plan.notes.extend(note);
                     read.push(file);
                 }
                 Ok(None) => {}
@@ -287,13 +287,11 @@ impl Workspace {
                 Ok(made) => {
                     let there = before.contains(&format!("@id(\"{}\")", made.id))
                         || plan.policies.iter().any(|other| other.id == made.id);
-                    if !there {
-                        plan.policies.push(PolicyImport {
-                            id: made.id,
-                            permits: made.permits,
-                            text: made.text,
-                        });
-                    }
+                    plan.policies.extend((!there).then_some(PolicyImport {
+                        id: made.id,
+                        permits: made.permits,
+                        text: made.text,
+                    }));
                 }
                 Err(why) => plan.notes.push(format!(
                     "no policy is made of `{}` of {}: {why}",
@@ -311,7 +309,6 @@ fn report(planned: Planned) -> ServerImport {
         Step::Add => ("add", None),
         Step::There => ("there", None),
         Step::Taken => ("taken", None),
-        Step::Remote => ("remote", None),
         Step::OfProject => ("project", None),
         Step::Refused(why) => ("refused", Some(why)),
     };

@@ -61,8 +61,8 @@ impl Ground<'_> {
             "url" | "serverUrl" | "httpUrl" => self.url(entry, key, value),
             "headers" | "http_headers" => self.texts(entry, "headers", key, value),
             "type" | "transport" | "source" => Self::kind(entry, key, value),
-            "enabled" => entry.flag(key, value, true),
-            "disabled" => entry.flag(key, value, false),
+            "enabled" => entry.flag(key, value, &Value::Bool(false)),
+            "disabled" => entry.flag(key, value, &Value::Bool(true)),
             "sandbox" | "sandboxEnabled" | "description" | "title" | "icon" | "gallery"
             | "version" => {}
             "oauth" | "auth" | "authProviderType" | "scopes" | "oauth_resource" => {
@@ -101,13 +101,7 @@ impl Ground<'_> {
             }
             "env_vars" => {
                 for item in value.as_array().into_iter().flatten() {
-                    if item.get("source").is_some_and(|from| from == "remote") {
-                        entry.remark(key, "takes a variable of another machine: left out");
-                        continue;
-                    }
-                    let name = item.as_str().or_else(|| item.get("name")?.as_str());
-                    let name = name.unwrap_or_default();
-                    entry.variable("env", name, ("", name), key);
+                    entry.passed(key, item);
                 }
             }
             "bearer_token" => {
@@ -242,10 +236,14 @@ impl Ground<'_> {
             entry.refuse("", why);
         }
         if remote && !typed {
-            // Without a type, Gemini CLI speaks the older transport to `url`.
-            let older = self.client == Client::Gemini && !object.contains_key("httpUrl");
-            let kind = if older { "sse" } else { "http" };
-            entry.members.insert("type".to_owned(), kind.into());
+            // Without a type, Gemini CLI speaks the older transport to `url`, and editors try both.
+            let kind = match self.client {
+                Client::Gemini if !object.contains_key("httpUrl") => Some("sse"),
+                Client::Cursor | Client::VsCode => None,
+                _ => Some("http"),
+            };
+            let kind = kind.map(|kind| ("type".to_owned(), kind.into()));
+            entry.members.extend(kind);
         }
         if local {
             entry.members.shift_remove("type");
@@ -293,14 +291,25 @@ impl Entry {
         }
     }
 
-    fn flag(&mut self, key: &str, value: &Value, on: bool) {
-        match value.as_bool() {
+    /// A variable that Codex passes on.
+    fn passed(&mut self, key: &str, item: &Value) {
+        if item.get("source").is_some_and(|from| from == "remote") {
+            self.remark(key, "takes a variable of another machine: left out");
+            return;
+        }
+        let name = item.as_str().or_else(|| item.get("name")?.as_str());
+        let name = name.unwrap_or_default();
+        self.variable("env", name, ("", name), key);
+    }
+
+    fn flag(&mut self, key: &str, value: &Value, off: &Value) {
+        match value {
             // Off by either key is off.
-            Some(flag) if flag != on => {
+            value if value == off => {
                 self.members.insert("enabled".to_owned(), false.into());
             }
-            Some(_) => {}
-            None => self.remark(key, "is neither true nor false: left out"),
+            Value::Bool(_) => {}
+            _ => self.remark(key, "is neither true nor false: left out"),
         }
     }
 

@@ -45,8 +45,6 @@ pub(crate) enum Step {
     There,
     /// Another server has its name: that one stays.
     Taken,
-    /// It has an address, and this build has no remote servers.
-    Remote,
     /// It stands in a project's file and was not asked for.
     OfProject,
     /// It cannot be a server of Creance.
@@ -208,16 +206,16 @@ impl Planning<'_> {
     /// What Creance itself says about the entry.
     fn fault(&self, planned: &mut Planned) -> Step {
         let text = json!({ SERVERS: { &*planned.name: &planned.entry } }).to_string();
-        let parsed = parse(&text, self.known.file, Source::User, self.known.environment);
+        // Taken over, a project's server still leads to no private address.
+        let source = match planned.server.scope {
+            Scope::User => Source::User,
+            Scope::Project => Source::Project,
+        };
+        let parsed = parse(&text, self.known.file, source, self.known.environment);
         match parsed.servers.into_iter().next() {
             Some(Ok(_)) => Step::Add,
             Some(Err(problem)) => match problem.missing {
                 Some(_) => Step::Add,
-                None if planned.entry.get("url").is_some()
-                    && problem.reason.contains("remote server") =>
-                {
-                    Step::Remote
-                }
                 None => Step::Refused(format!("`{}` {}", problem.field, problem.reason)),
             },
             None => Step::Refused("it would not be read back".to_owned()),

@@ -293,10 +293,9 @@ impl File<'_> {
     fn only_tighten(&mut self) {
         for server in &mut self.read.servers {
             for key in ["network", "writePaths", "readPaths"] {
-                if server.entry.shift_remove(key).is_some() {
-                    let what = "is left out: a project's file opens nothing";
-                    server.remarks.push(Remark::new(key, what));
-                }
+                let opened = server.entry.shift_remove(key);
+                let what = "is left out: a project's file opens nothing";
+                (server.remarks).extend(opened.map(|_| Remark::new(key, what)));
             }
             let before = server.rules.len();
             server.rules.retain(|rule| rule.effect != Effect::Permit);

@@ -25,6 +25,21 @@ pub(super) struct Rewritten {
     pub(super) literal: Option<String>,
 }
 
+impl Rewritten {
+    /// Takes a `$` that begins no reference as text; gives what follows.
+    fn plain<'a>(&mut self, after: &'a str) -> &'a str {
+        let Some(inner) = after.strip_prefix('{') else {
+            self.text.push('$');
+            return after;
+        };
+        // Creance would take it for a reference of its own.
+        self.text.push_str("$${");
+        let name = inner.split_once('}').map(|(name, _)| name);
+        self.literal = name.filter(|name| is_name(name)).map(str::to_owned);
+        inner
+    }
+}
+
 /// What a reference becomes.
 enum Part {
     /// `NAME` or `NAME:-default`.
@@ -49,18 +64,7 @@ impl References {
                     self.push(&mut out, part, next)?;
                     rest = next;
                 }
-                None => {
-                    if let Some(inner) = after.strip_prefix('{') {
-                        // Creance would take it for a reference of its own.
-                        out.text.push_str("$${");
-                        let name = inner.split_once('}').map(|(name, _)| name);
-                        out.literal = name.filter(|name| is_name(name)).map(str::to_owned);
-                        rest = inner;
-                    } else {
-                        out.text.push('$');
-                        rest = after;
-                    }
-                }
+                None => rest = out.plain(after),
             }
         }
         out.text.push_str(rest);

@@ -66,10 +66,9 @@ impl Vault {
             moved: &mut moved,
         };
         for key in ["env", "headers"] {
-            if let Some(members) = entry.get_mut(key).and_then(Value::as_object_mut) {
-                for (name, value) in members.iter_mut() {
-                    place.named(key, name, value);
-                }
+            let members = entry.get_mut(key).and_then(Value::as_object_mut);
+            for (name, value) in members.into_iter().flatten() {
+                place.named(key, name, value);
             }
         }
         if let Some(args) = entry.get_mut("args").and_then(Value::as_array_mut) {

@@ -31,6 +31,8 @@ pub(crate) struct Exchange<'a> {
     pub(crate) state: &'a Path,
     /// The time.
     pub(crate) now_ms: i64,
+    /// A file that was changed since is put back too.
+    pub(crate) force: bool,
 }
 
 /// What was taken back.
@@ -103,15 +105,12 @@ pub(crate) fn exchange(
     Ok(backup)
 }
 
-/// Takes the last exchange of this file back. With `force` also when the file was changed since: what
+/// Takes the last exchange of this file back. By force also when the file was changed since: what
 /// stands there then is copied first, and the copy is named.
 ///
 /// # Errors
 /// When there is nothing to take back, the file was changed since, or the copy is not the original.
-pub(crate) fn roll_back(
-    terms: Exchange<'_>,
-    force: bool,
-) -> Result<(Back, Option<PathBuf>), String> {
+pub(crate) fn roll_back(terms: Exchange<'_>) -> Result<(Back, Option<PathBuf>), String> {
     let target = target(terms)?;
     let mut records = records(terms.state)?;
     let found = records
@@ -130,7 +129,7 @@ pub(crate) fn roll_back(
     }
     let mut kept = None;
     if digest != Some(record.after) {
-        if !force {
+        if !terms.force {
             return Err(
                 "was changed since the export: nothing was done; `--force` puts the original back \
                  and keeps a copy of what is there now"

@@ -369,4 +369,15 @@ fn a_project_never_widens() {
                 .all(|rule| rule.effect != Effect::Permit)
         );
     }
+    let near = json!({ "servers": { "near": { "url": "http://127.0.0.1:8080/mcp" } } }).to_string();
+    for (scope, adds) in [(Scope::User, true), (Scope::Project, false)] {
+        let files = [(Client::VsCode, scope, &*near)];
+        let planned = planned(&files, &json!({}), &[], terms).remove(0);
+        assert_eq!(
+            planned.step == Step::Add,
+            adds,
+            "{scope:?}: {:?}",
+            planned.step
+        );
+    }
 }
