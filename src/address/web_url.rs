@@ -104,10 +104,6 @@ impl WebUrl {
     ///
     /// # Errors
     /// The first fault.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "the web client is not there yet")
-    )]
     pub(crate) fn joined(&self, location: &str) -> Result<Self, UrlFault> {
         check_characters(location)?;
         let path = location.split(['?', '#']).next().unwrap_or_default();

@@ -38,14 +38,15 @@ impl Link {
         prepared: Prepared,
         started: u64,
     ) -> (Server, UpstreamEvents) {
+        let facts = as_started(&prepared);
         let server = Server {
             definition: definition.clone(),
+            bases: arguments::bases(&prepared.action.launch),
             confinement: prepared.action.confinement,
             upstream: self.upstream,
             hello: self.hello,
             shelf: Default::default(),
-            facts: as_started(&prepared),
-            bases: arguments::bases(&prepared.action.launch),
+            facts,
             tools: Default::default(),
             confined: self.confined,
             accepted: Default::default(),

@@ -8,7 +8,7 @@ use crate::audit::{EventKind, OutcomeKind, Record};
 use crate::request::{
     Act, Action as _, Agent, CallTool, ConnectServer, CreateSample, ElicitForm, ElicitUrl,
     GetPrompt, Principal, Query, ReadResource, ReviewTools, Role, Run, RunCommand, ServerFacts,
-    SignIn, StartServer, ToolFacts, Wish,
+    SignIn, StartServer, Wish,
 };
 
 use super::explain::Explanation;

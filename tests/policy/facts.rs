@@ -10,7 +10,7 @@ use creance::{
 use crate::asks;
 use crate::base::{
     Asking, Owned, arg_path, call, connect, env, exec, lost_path, path, prompt, remote, resource,
-    start, tools, user, weakened, wish,
+    sign_in, start, tools, user, weakened, wish,
 };
 
 /// A fact of the schema, a condition on it, and two requests that differ in that fact.
