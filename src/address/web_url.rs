@@ -104,6 +104,7 @@ impl WebUrl {
     ///
     /// # Errors
     /// The first fault.
+    #[cfg(any(test, feature = "http"))]
     pub(crate) fn joined(&self, location: &str) -> Result<Self, UrlFault> {
         check_characters(location)?;
         let path = location.split(['?', '#']).next().unwrap_or_default();

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use creance::{
-    Client, Error, ErrorKind, ImportOptions, ImportPlan, ImportReport, Line, PolicyImport,
+    Client, Error, ErrorKind, ImportOptions, ImportPlan, ImportReport, Line, Moved, PolicyImport,
     ServerImport, Tone, Workspace, wrap_untrusted,
 };
 use serde_json::json;
@@ -71,7 +71,8 @@ pub(super) fn run(workspace: &Workspace, args: &ImportArgs) -> Outcome {
     }
     show(&plan, args);
     let adds = plan.servers.iter().any(|server| server.step == "add");
-    if args.dry_run || !(adds || !plan.policies.is_empty()) {
+    let nothing = !adds && plan.policies.is_empty();
+    if args.dry_run || nothing {
         return Ok(Exit::Done);
     }
     carry_out(workspace, args, &plan)
@@ -309,8 +310,7 @@ impl Page {
         let mut needed: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for server in servers {
             for secret in &server.secrets {
-                let set = if secret.set { " (set already)" } else { "" };
-                self.text(2, Tone::Title, &format!("{}{set}", secret.variable));
+                self.text(2, Tone::Title, &titled(secret));
                 let place = format!(
                     "its value stands in `{}.{}` of {}",
                     server.field, secret.field, server.file
@@ -395,4 +395,12 @@ fn started(server: &ServerImport) -> String {
     let args = args.into_iter().flatten().filter_map(|arg| arg.as_str());
     let words: Vec<&str> = text("command").into_iter().chain(args).collect();
     words.join(" ")
+}
+
+/// A variable, and whether it has a value here.
+fn titled(secret: &Moved) -> String {
+    match secret.set {
+        true => format!("{} (set already)", secret.variable),
+        false => secret.variable.clone(),
+    }
 }

@@ -106,7 +106,7 @@ fn scopes<'a>(reader: &Reader<'a>, field: &Field<'a>) -> Result<Vec<String>, Con
         let allowed = |byte: u8| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\';
         !scope.is_empty() && scope.bytes().all(allowed)
     };
-    if items.len() > SCOPES_MAX || !items.iter().all(|scope| fits(scope)) {
+    if items.len() > SCOPES_MAX || !items.iter().all(fits) {
         return Err(reader.problem(field, "holds what is no scope"));
     }
     Ok(items.into_iter().map(str::to_owned).collect())

@@ -103,8 +103,9 @@ impl Authority {
         let new = if more.is_empty() {
             !std::mem::replace(&mut asked.sign_in, true)
         } else {
-            more.iter()
-                .fold(false, |new, scope| asked.more.insert(scope.clone()) || new)
+            let before = asked.more.len();
+            asked.more.extend(more.iter().cloned());
+            asked.more.len() > before
         };
         if running || !new {
             return;

@@ -39,7 +39,7 @@ fn reach(source: Source, remote: &Remote) -> Reach {
 #[cfg(feature = "http")]
 pub(super) type Authorised = std::sync::Arc<dyn crate::http::Authorise>;
 #[cfg(not(feature = "http"))]
-pub(super) type Authorised = ();
+pub(super) struct Authorised;
 
 /// What a connection is joined to.
 pub(super) type Opened = (Upstream, UpstreamEvents, Connected);

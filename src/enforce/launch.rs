@@ -87,15 +87,9 @@ pub(crate) async fn open(
     let launched = launch(line, agent, (&start, Turn::First), (definition, &prepared)).await?;
     let clock = launched.holds.clock();
     let known = line.eras.of(&prepared.action.server);
-    let link = match connect(
-        line,
-        (definition, &prepared),
-        launched,
-        (known, limit),
-        &phase,
-    )
-    .await
-    {
+    let of = (definition, &prepared);
+    let connected = connect(line, of, launched, (known, limit), &phase).await;
+    let link = match connected {
         Err(StartError::Handshake {
             error: UpstreamError::Closed(_),
             ..
@@ -109,18 +103,24 @@ pub(crate) async fn open(
     let (server, events) = link.into_server(definition, prepared, start.seq);
     match tools::list(&server, limit.saturating_sub(clock.elapsed())).await {
         Ok(list) => Ok((server, list, events)),
-        Err(error) => {
-            let stderr = server.upstream.stderr_tail();
-            let exit = server.shutdown().await.map(|exit| exit.to_string());
-            failed(line, definition, exit)?;
-            Err(unusable(
-                line,
-                definition,
-                (error, stderr),
-                &server.refused_since(0),
-            ))
-        }
+        Err(error) => Err(unlisted(line, definition, &server, error).await),
     }
+}
+
+/// Ends a server whose tools cannot be listed; why it cannot be used.
+async fn unlisted(
+    line: &Line,
+    definition: &ServerDefinition,
+    server: &Server,
+    error: UpstreamError,
+) -> StartError {
+    let stderr = server.upstream.stderr_tail();
+    let exit = server.shutdown().await.map(|exit| exit.to_string());
+    if let Err(error) = failed(line, definition, exit) {
+        return error.into();
+    }
+    let refused = server.refused_since(0);
+    unusable(line, definition, (error, stderr), &refused)
 }
 
 /// Why the start of a server would be denied now, whatever anybody answers. `None` where it would be

@@ -252,6 +252,7 @@ pub(crate) fn connect(connect: &ConnectHost, name: &str) -> Asked {
 }
 
 /// The question about signing in to a remote server.
+#[cfg(feature = "http")]
 pub(crate) fn sign_in(sign_in: &SignIn, (url, callback): (&str, &str)) -> Asked {
     let id = clean::line(&sign_in.server.id.to_string(), 120);
     let mut sheet = Sheet::new(format!("Sign in to the MCP server {id}?"));

@@ -180,6 +180,19 @@ fn keep_pin(
     Ok(())
 }
 
+/// What became of a connection, for the record.
+fn outcome(action: &ConnectServer, failed: Option<&str>) -> (&'static str, serde_json::Value) {
+    let origin = action.origin();
+    match failed {
+        None => ("connected", json!({ "origin": origin })),
+        Some(why) => {
+            let why = clean::line(why, 500);
+            let error = clean::mask(&why);
+            ("not-connected", json!({ "origin": origin, "error": error }))
+        }
+    }
+}
+
 /// Spends the permit of a connection on one.
 async fn connect(
     (line, agent): (&Line, &Agent),
@@ -193,16 +206,8 @@ async fn connect(
     let authorised = authorised::of((line, agent), (definition, remote), &action.server);
     let shaken = shake(&action, (definition, remote), authorised, (known, limit)).await;
     let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let (result, details) = match &shaken {
-        Ok(_) => ("connected", json!({ "origin": action.origin() })),
-        Err(error) => (
-            "not-connected",
-            json!({
-                "origin": action.origin(),
-                "error": clean::mask(&clean::line(&error.to_string(), 500)),
-            }),
-        ),
-    };
+    let failed = shaken.as_ref().err().map(ToString::to_string);
+    let (result, details) = outcome(&action, failed.as_deref());
     line.point.note(EventKind::Outcome(Outcome {
         of: seq,
         ok: shaken.is_ok(),

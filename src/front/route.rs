@@ -1,6 +1,6 @@
 //! Which stream a line of the gateway belongs to, without a tree of it where its id says it already.
 
-use crate::protocol::json::{Json, read};
+use crate::protocol::json::{Json, Object, read};
 pub(super) use crate::protocol::mcp::era::META_SUBSCRIPTION as SUBSCRIPTION;
 use crate::protocol::rpc::salvage;
 
@@ -79,4 +79,14 @@ pub(super) fn named(line: &[u8], (key, own): (&str, &Json)) -> Option<Vec<u8>> {
     let mut text = json.to_string();
     text.push('\n');
     Some(text.into_bytes())
+}
+
+/// Puts the front's number in the place of the client's token for progress, which it gives back.
+pub(super) fn own_token(params: Option<&mut Object>, number: u64) -> Option<Json> {
+    let meta = params?.get_mut("_meta")?.as_object_mut()?;
+    let token = meta.get_mut("progressToken")?;
+    if !matches!(token, Json::String(_) | Json::Number(_)) {
+        return None;
+    }
+    Some(std::mem::replace(token, number.into()))
 }

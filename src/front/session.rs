@@ -13,7 +13,7 @@ use crate::protocol::json::{Json, Object};
 use crate::protocol::rpc::{Id, Message, Notification, Request};
 
 use super::pipe;
-use super::route::{self, Line, SUBSCRIPTION};
+use super::route::{self, Line, SUBSCRIPTION, own_token};
 use super::sessions::Opened;
 use super::stream::{Excess, Reader, Stream};
 use super::tokens::Principal;
@@ -202,18 +202,7 @@ impl Session {
             Manners::Legacy => PATIENCE,
             Manners::Modern => Duration::ZERO,
         };
-        let mut cancelled = Vec::new();
-        {
-            let mut state = self.lock();
-            let State { streams, open, .. } = &mut *state;
-            streams.retain(|number, stream| {
-                let lost = stream.unread_for().is_some_and(|unread| unread >= patience);
-                if lost {
-                    cancelled.extend(lost_of(open, *number));
-                }
-                !lost
-            });
-        }
+        let cancelled = self.lock().let_go(patience);
         for number in cancelled {
             let mut params = Object::default();
             params.insert("requestId", number.into());
@@ -288,9 +277,8 @@ impl Session {
                 params.insert("requestId", number.into());
                 // A cancelled request gets no answer: its stream ends with what was said.
                 let open = state.open.remove(&number);
-                if let Some(open) = open.filter(|open| !waits(&state, &open.stream)) {
-                    open.stream.end();
-                }
+                let open = open.filter(|open| !waits(&state, &open.stream));
+                open.into_iter().for_each(|open| open.stream.end());
             }
         }
         note
@@ -365,22 +353,28 @@ fn waits(state: &State, stream: &Stream) -> bool {
     open.any(|open| open.stream.number == stream.number)
 }
 
+impl State {
+    /// Forgets streams that nobody has read for so long; their requests.
+    fn let_go(&mut self, patience: Duration) -> Vec<u64> {
+        let Self { streams, open, .. } = self;
+        let mut cancelled = Vec::new();
+        streams.retain(|number, stream| {
+            let lost = stream.unread_for().is_some_and(|unread| unread >= patience);
+            if lost {
+                cancelled.extend(lost_of(open, *number));
+            }
+            !lost
+        });
+        cancelled
+    }
+}
+
 /// Takes the requests of a stream that nobody reads.
 fn lost_of(open: &mut BTreeMap<u64, Open>, stream: u64) -> Vec<u64> {
     let of = |(_, request): &(&u64, &Open)| request.stream.number == stream;
     let lost: Vec<u64> = open.iter().filter(of).map(|(number, _)| *number).collect();
     open.retain(|number, _| !lost.contains(number));
     lost
-}
-
-/// Puts the front's number in the place of the client's token for progress, which it gives back.
-fn own_token(params: Option<&mut Object>, number: u64) -> Option<Json> {
-    let meta = params?.get_mut("_meta")?.as_object_mut()?;
-    let token = meta.get_mut("progressToken")?;
-    if !matches!(token, Json::String(_) | Json::Number(_)) {
-        return None;
-    }
-    Some(std::mem::replace(token, number.into()))
 }
 
 /// Requests during which servers work and may have questions.

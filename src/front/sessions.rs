@@ -124,10 +124,8 @@ impl Sessions {
             for (key, session) in all {
                 session.tend();
                 let idle = session.idle_for().is_some_and(|idle| idle >= IDLE_MAX);
-                if session.is_over() || idle {
-                    self.lock().remove(&key);
-                    session.end();
-                }
+                let done = (session.is_over() || idle).then(|| self.lock().remove(&key));
+                done.flatten().into_iter().for_each(|session| session.end());
             }
         }
     }

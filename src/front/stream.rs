@@ -68,6 +68,17 @@ pub(super) enum First {
 }
 
 impl Stream {
+    /// Waits until it is known what the first event is.
+    async fn first(&self) -> First {
+        loop {
+            let news = self.news.notified();
+            if let Some(first) = self.lock().first_of_all() {
+                return first;
+            }
+            news.await;
+        }
+    }
+
     /// A stream on which nothing was said, and that nobody reads.
     pub(super) fn new(number: u64, excess: Excess, left: Arc<Notify>) -> Arc<Self> {
         Arc::new(Self {
@@ -163,6 +174,15 @@ impl Stream {
 }
 
 impl State {
+    /// What the first event is, once that is known.
+    fn first_of_all(&self) -> Option<First> {
+        match (self.events.front(), self.ended) {
+            (Some(event), true) if self.events.len() == 1 => Some(First::Whole(event.clone())),
+            (None, false) => None,
+            _ => Some(First::Streams),
+        }
+    }
+
     /// Lets go of the oldest events that were read.
     fn make_room(&mut self) {
         while self.bytes > KEPT_MAX && self.first < self.read {
@@ -199,23 +219,8 @@ impl Reader {
 
     /// The first event when it is the whole of the stream and comes soon: such an answer needs no stream.
     pub(super) async fn first(&mut self, patience: Duration) -> First {
-        let look = async {
-            loop {
-                let news = self.stream.news.notified();
-                {
-                    let state = self.stream.lock();
-                    match (state.events.front(), state.ended) {
-                        (Some(event), true) if state.events.len() == 1 => {
-                            return First::Whole(event.clone());
-                        }
-                        (None, false) => {}
-                        _ => return First::Streams,
-                    }
-                }
-                news.await;
-            }
-        };
-        timeout(patience, look).await.unwrap_or(First::Streams)
+        let first = timeout(patience, self.stream.first()).await;
+        first.unwrap_or(First::Streams)
     }
 
     /// Marks everything as read: it went out as one message.
@@ -231,30 +236,36 @@ impl Reader {
             return Some(greeting);
         }
         let begun = Instant::now();
+        let stream = Arc::clone(&self.stream);
         loop {
-            let news = self.stream.news.notified();
-            {
-                let mut state = self.stream.lock();
-                if state.readers != self.own {
-                    return None;
-                }
-                // What was forgotten is passed over.
-                self.next = self.next.max(state.first);
-                if let Some(message) = state.get(self.next).cloned() {
-                    let event = event(&self.stream, self.next, &message);
-                    self.next += 1;
-                    state.read = state.read.max(self.next);
-                    return Some(event);
-                }
-                if state.ended {
-                    return None;
-                }
+            let news = stream.news.notified();
+            if let Some(next) = self.at_once() {
+                return next;
             }
             let left = SILENCE.saturating_sub(begun.elapsed());
             if timeout(left, news).await.is_err() {
                 return Some(Bytes::from_static(b": still here\n\n"));
             }
         }
+    }
+}
+
+impl Reader {
+    /// The next event where it is there, or the end (`None` within); `None` while there is nothing new.
+    fn at_once(&mut self) -> Option<Option<Bytes>> {
+        let mut state = self.stream.lock();
+        if state.readers != self.own {
+            return Some(None);
+        }
+        // What was forgotten is passed over.
+        self.next = self.next.max(state.first);
+        if let Some(message) = state.get(self.next).cloned() {
+            let event = event(&self.stream, self.next, &message);
+            self.next += 1;
+            state.read = state.read.max(self.next);
+            return Some(Some(event));
+        }
+        state.ended.then_some(None)
     }
 }
 

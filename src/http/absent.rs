@@ -6,10 +6,14 @@ use super::source::Source;
 pub(crate) fn fetch(source: Source<'_>) -> Result<Vec<u8>, String> {
     let Source {
         url,
-        authority: _,
-        max: _,
+        authority,
+        max,
     } = source;
+    let by = authority.map_or(
+        "the system's authorities",
+        |_| "the authority that is named",
+    );
     Err(format!(
-        "{url} is not fetched: this build of Creance has no HTTP (the feature `http`)"
+        "{url} ({by}, {max} bytes at most) is not fetched: this build of Creance has no HTTP (the feature `http`)"
     ))
 }

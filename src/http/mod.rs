@@ -42,5 +42,6 @@ pub(crate) use source::Source;
 #[cfg(feature = "http")]
 pub(crate) use terms::{Leads, Plain, Terms, look_up};
 
-#[cfg(all(test, feature = "http"))]
+#[cfg(test)]
+#[cfg(feature = "http")]
 mod tests;

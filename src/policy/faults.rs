@@ -137,6 +137,18 @@ mod tests {
         "when { context.run.trigger == Trigger::\"never\" }",
     ];
 
+    fn about(action: &EntityUid) -> impl Iterator<Item = Policy> {
+        let count = PRINCIPALS.len() * RESOURCES.len() * CONDITIONS.len();
+        (0..count).map(move |at| {
+            let id = PolicyId::new(format!("p{at}"));
+            let (principal, rest) = (PRINCIPALS[at % PRINCIPALS.len()], at / PRINCIPALS.len());
+            let (resource, rest) = (RESOURCES[rest % RESOURCES.len()], rest / RESOURCES.len());
+            let condition = CONDITIONS[rest];
+            let text = format!("permit ({principal}, action == {action}, {resource}) {condition};");
+            Policy::parse(Some(id), text).unwrap()
+        })
+    }
+
     /// Where a schema of one action finds nothing, the whole one finds nothing.
     #[test]
     fn one_action_alone_says_what_all_say() {
@@ -145,18 +157,7 @@ mod tests {
         let mut clean = 0;
         for action in &actions {
             let narrow = vocabulary.narrowed(action).unwrap();
-            let mut policies = Vec::new();
-            for principal in PRINCIPALS {
-                for resource in RESOURCES {
-                    for condition in CONDITIONS {
-                        let id = PolicyId::new(format!("p{}", policies.len()));
-                        let text = format!(
-                            "permit ({principal}, action == {action}, {resource}) {condition};"
-                        );
-                        policies.push(Policy::parse(Some(id), text).unwrap());
-                    }
-                }
-            }
+            let mut policies: Vec<Policy> = about(action).collect();
             let doubted = doubtful(&narrow, policies.clone()).unwrap();
             policies.retain(|policy| !doubted.contains(policy));
             let missed = faults_of(&vocabulary.validator, &policies).unwrap();

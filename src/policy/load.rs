@@ -118,7 +118,7 @@ impl Loader {
         let read = match read(text, examine) {
             Ok(read) => read,
             Err(error) => {
-                let error = DetailedError::from(&error);
+                let error = DetailedError::from(&*error);
                 return self.problems.extend(unreadable(source, &error));
             }
         };

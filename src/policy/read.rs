@@ -42,13 +42,13 @@ const PARTS: usize = 4;
 pub(super) fn read<F: Send>(
     text: &str,
     find: fn(&Policy, Option<&Value>) -> F,
-) -> Result<Read<F>, ParseErrors> {
+) -> Result<Read<F>, Box<ParseErrors>> {
     if text.len() >= LONG
         && let Some(read) = in_parts(text, find)
     {
         return Ok(read);
     }
-    part(text, find).map_err(ParseErrors::from)
+    part(text, find).map_err(|error| Box::new((*error).into()))
 }
 
 /// `None` when any part cannot be read: what is wrong is then said of the whole.
@@ -133,7 +133,7 @@ fn comment(bytes: &[u8]) -> usize {
 
 /// Reads a text at once. Cedar makes a parser of its own for each text, which is most of the work for
 /// a short one.
-fn part<F>(text: &str, find: fn(&Policy, Option<&Value>) -> F) -> Result<Read<F>, Unread> {
+fn part<F>(text: &str, find: fn(&Policy, Option<&Value>) -> F) -> Result<Read<F>, Box<Unread>> {
     let (mut forms, set) = parse_policyset_to_ests_and_pset(text)?;
     let begin = |loc: Option<&Loc>| loc.map(Loc::start).unwrap_or_default();
     let templates = set.templates().map(|template| begin(template.loc()));

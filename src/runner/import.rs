@@ -133,6 +133,12 @@ pub struct ImportReport {
 /// The file of the user's policies that lists of tools are written into.
 const FILE: &str = "imported.cedar";
 
+/// A note on a file, as people read it.
+fn noted(path: &str, note: &Remark) -> String {
+    let what = format!("{} {}", note.field, note.what);
+    format!("{path}: {}", what.trim_start())
+}
+
 impl Workspace {
     /// Finds the servers of other clients, and says what would become of each.
     ///
@@ -159,11 +165,8 @@ impl Workspace {
             };
             match import::read(&source) {
                 Ok(read) => {
-                    let notes = read.remarks.into_iter();
-                    plan.notes.extend(notes.map(|note| {
-                        let what = format!("{} {}", note.field, note.what);
-                        format!("{path}: {}", what.trim_start())
-                    }));
+                    let notes = read.remarks.iter();
+                    plan.notes.extend(notes.map(|note| noted(&path, note)));
                     found.extend(read.servers);
                 }
                 Err(why) if options.file.is_some() => {

@@ -14,7 +14,7 @@ use crate::disk::Vault;
 use super::answer::Expected;
 use super::browser::Browser;
 use super::callback::Callback;
-use super::discover::{Discovered, discover};
+use super::discover::{Discovered, Facts, discover};
 use super::endpoint::{Endpoint, Ground};
 use super::entry::{Client, Entry, Kept, Known, Secrets};
 use super::error::{SignInError, Trouble};
@@ -122,7 +122,7 @@ impl Prospect {
     pub(crate) async fn sign_in(
         self,
         vault: &Vault,
-        (browser, show): (Arc<dyn Browser>, &(dyn Fn(&str) + Send + Sync)),
+        (browser, show): (Arc<dyn Browser>, Show<'_>),
         clock: fn() -> i64,
     ) -> Result<Vec<String>, SignInError> {
         let Self {
@@ -139,15 +139,9 @@ impl Prospect {
         let redirect = callback.redirect().to_owned();
         let (session, (known, id, secret)) = begin(found, (how, &scopes), &redirect).await?;
         let page = page(&session, &facts.page, wanted.ground)?;
-        let query = page.as_str().split_once('?').map_or("", |(_, query)| query);
-        let state = pairs(query)
-            .ok()
-            .and_then(|pairs| value(&pairs, "state").map(str::to_owned));
         let expected = Expected {
             path: callback.path().to_owned(),
-            state: state.ok_or_else(|| {
-                SignInError::new(Trouble::Description, "the sign-in page gets no state")
-            })?,
+            state: state_of(page.as_str())?,
             issuer: facts.issuer.clone(),
             named: facts.always_named,
         };
@@ -159,16 +153,7 @@ impl Prospect {
         let answer = answer.map_err(|_| {
             SignInError::new(Trouble::NoAnswer, "nobody signed in within five minutes")
         })??;
-        // Between the question and the answer minutes may have passed.
-        let look = Wire::new(web, wanted.ground, wanted.client.issuer.clone());
-        let from = (wanted.url.as_str(), wanted.challenge.as_deref());
-        let again = discover(from, look, Slot::default()).await?;
-        if again.facts != facts {
-            return Err(SignInError::new(
-                Trouble::Foreign,
-                "the sign-in server described itself in another way when the answer came, so the answer was not used",
-            ));
-        }
+        look_again(&wanted, web, &facts).await?;
         let got = sdk::quiet(session.handle_callback_url(&format!("{redirect}?{answer}"))).await;
         got.map_err(|error| exchange_error(&error, &wire))?;
         let got = slot.take().ok_or_else(|| {
@@ -196,6 +181,32 @@ impl Prospect {
         write_kept(vault, &wanted.key, kept).await?;
         Ok(granted)
     }
+}
+
+/// Between the question and the answer minutes may have passed: the sign-in server must describe itself
+/// as it did.
+async fn look_again(wanted: &Wanted, web: Arc<dyn Web>, facts: &Facts) -> Result<(), SignInError> {
+    let look = Wire::new(web, wanted.ground, wanted.client.issuer.clone());
+    let from = (wanted.url.as_str(), wanted.challenge.as_deref());
+    let again = discover(from, look, Slot::default()).await?;
+    if again.facts == *facts {
+        return Ok(());
+    }
+    Err(SignInError::new(
+        Trouble::Foreign,
+        "the sign-in server described itself in another way when the answer came, so the answer was not used",
+    ))
+}
+
+/// Tells a person the address of the sign-in page.
+pub(crate) type Show<'a> = &'a (dyn Fn(&str) + Send + Sync);
+
+/// The state that the sign-in page is asked to give back.
+fn state_of(page: &str) -> Result<String, SignInError> {
+    let query = page.split_once('?').map_or("", |(_, query)| query);
+    let pairs = pairs(query).ok();
+    let state = pairs.and_then(|pairs| value(&pairs, "state").map(str::to_owned));
+    state.ok_or_else(|| SignInError::new(Trouble::Description, "the sign-in page gets no state"))
 }
 
 type Known3 = (Known, String, Option<String>);

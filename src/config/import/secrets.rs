@@ -97,7 +97,8 @@ impl Vault {
             let other = environment.get(name).is_some_and(|other| other != value);
             let referred = self.referred.contains(name) && !self.taken.contains_key(name);
             // A variable of the machine (`PATH`) that holds the value by chance is none of it.
-            is_name(name) && !taken && !other && !(referred && environment.get(name).is_none())
+            let by_chance = referred && environment.get(name).is_none();
+            is_name(name) && !(taken || other || by_chance)
         };
         let name = names.find(free).unwrap_or(own);
         self.taken.insert(name.clone(), value.to_owned());

@@ -126,6 +126,15 @@ struct Drive {
     open: HashMap<String, (AbortHandle, bool)>,
 }
 
+/// Writes lines while somebody reads them.
+async fn write(output: &mut DuplexStream, waiting: &mut mpsc::Receiver<Vec<u8>>) {
+    while let Some(line) = waiting.recv().await {
+        if output.write_all(&line).await.is_err() {
+            return;
+        }
+    }
+}
+
 impl Drive {
     async fn run(
         mut self,
@@ -138,13 +147,7 @@ impl Drive {
         }
         let shared = Arc::clone(&self.shared);
         let reading = self.read(input);
-        let writing = async {
-            while let Some(line) = waiting.recv().await {
-                if output.write_all(&line).await.is_err() {
-                    return;
-                }
-            }
-        };
+        let writing = write(&mut output, &mut waiting);
         tokio::select! {
             () = reading => {}
             () = writing => {}
@@ -202,6 +205,7 @@ impl Drive {
 
     /// Notes keep their order among each other and towards later requests.
     async fn note(&mut self, (note, headed): (&Notification, Headed), body: String) {
+        let mut ended = false;
         if note.method == "notifications/cancelled" {
             let id = note
                 .params
@@ -211,11 +215,12 @@ impl Drive {
             let task = id.and_then(|id| self.open.remove(&id));
             if let Some((task, modern)) = task {
                 task.abort();
-                // Since 2026-07-28 the end of the stream says it.
-                if modern {
-                    return;
-                }
+                ended = modern;
             }
+        }
+        // Since 2026-07-28 the end of the stream says it.
+        if ended {
+            return;
         }
         let greeted = note.method == "notifications/initialized";
         let until = Instant::now() + NOTE;

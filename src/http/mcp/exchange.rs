@@ -11,7 +11,7 @@ use crate::protocol::json::MESSAGE_MAX;
 use crate::protocol::rpc::Id;
 
 use super::connection::Kind;
-use super::events::{Events, TooLarge};
+use super::events::{Event, Events, TooLarge};
 use super::fields::Headed;
 use super::lines::Told;
 use super::shared::{Fault, Shared};
@@ -216,13 +216,20 @@ impl Exchange<'_> {
                     u64::try_from(MESSAGE_MAX).unwrap_or(u64::MAX),
                 ))
             })?;
-            let messages = found.into_iter().filter(streams::is_message);
-            for event in messages {
-                if self.pass(&event.data).await.answers {
-                    return Ok(Stream::Answered);
-                }
+            if self.pass_all(found).await {
+                return Ok(Stream::Answered);
             }
         }
+    }
+
+    /// Hands messages on until one is the answer; whether one was.
+    async fn pass_all(&self, events: Vec<Event>) -> bool {
+        for event in events.into_iter().filter(streams::is_message) {
+            if self.pass(&event.data).await.answers {
+                return true;
+            }
+        }
+        false
     }
 
     /// An answer that is none, unless it holds an error of JSON-RPC.

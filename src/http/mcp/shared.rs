@@ -96,11 +96,10 @@ impl Shared {
                     status,
                     authenticate: answer.fields("www-authenticate"),
                 };
-                let next = self.endpoint.authorise.refused(&challenge).await;
-                if next == Next::Again && attempt < ATTEMPTS {
-                    continue;
+                match self.endpoint.authorise.refused(&challenge).await {
+                    Next::Again if attempt < ATTEMPTS => continue,
+                    _ => self.lock().challenge = Some(challenge),
                 }
-                self.lock().challenge = Some(challenge);
                 return Err(Fault::Said(format!("it needs a sign-in (status {status})")));
             }
             if (300..400).contains(&status) {

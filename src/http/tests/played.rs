@@ -41,11 +41,11 @@ impl Played {
             port: listener.local_addr().unwrap().port(),
             came: Arc::default(),
         };
-        let (came, part) = (Arc::clone(&played.came), Arc::new(part));
+        let came = Arc::clone(&played.came);
+        let part: Arc<dyn Fn(&Came) -> Reply + Send + Sync> = Arc::new(part);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (came, part) = (Arc::clone(&came), Arc::clone(&part));
-                tokio::spawn(async move { serve(stream, &came, part.as_ref()).await });
+                tokio::spawn(serve(stream, Arc::clone(&came), Arc::clone(&part)));
             }
         });
         played
@@ -63,8 +63,8 @@ impl Played {
 
 async fn serve(
     mut stream: TcpStream,
-    came: &Mutex<Vec<Came>>,
-    part: &(dyn Fn(&Came) -> Reply + Send + Sync),
+    came: Arc<Mutex<Vec<Came>>>,
+    part: Arc<dyn Fn(&Came) -> Reply + Send + Sync>,
 ) {
     let Some(request) = read(&mut stream).await else {
         return;

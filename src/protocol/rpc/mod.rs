@@ -7,10 +7,15 @@ mod message;
 mod misfit;
 mod salvage;
 
-pub(crate) use error::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, RpcError};
+#[cfg(feature = "http")]
+pub(crate) use error::PARSE_ERROR;
+pub(crate) use error::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError};
 pub(crate) use id::Id;
-pub(crate) use message::{Message, Notification, Request, Response, anonymous_error_line};
+#[cfg(feature = "http")]
+pub(crate) use message::anonymous_error_line;
+pub(crate) use message::{Message, Notification, Request, Response};
 pub(crate) use misfit::{Fault, Misfit};
+#[cfg(feature = "http")]
 pub(crate) use salvage::salvage;
 
 #[cfg(test)]

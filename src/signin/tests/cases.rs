@@ -1,6 +1,6 @@
 //! Public reports about sign-ins, played.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::error::Trouble;
 use super::super::tokens::Refusal;
@@ -77,10 +77,9 @@ async fn oa_08_one_port_is_registered_told_and_listened_on() {
     let port = taken.local_addr().unwrap().port();
     let redirect = format!("http://localhost:{port}/callback");
     login.host.change(|routes| {
-        for route in routes.iter_mut() {
-            if route["when"]["query:redirect_uri"].is_string() {
-                route["when"]["query:redirect_uri"] = json!(redirect);
-            }
+        let told = |route: &&mut Value| route["when"]["query:redirect_uri"].is_string();
+        for route in routes.iter_mut().filter(told) {
+            route["when"]["query:redirect_uri"] = json!(redirect);
         }
     });
     login.wanted.client.redirect = Some(redirect);

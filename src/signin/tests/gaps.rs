@@ -242,7 +242,7 @@ async fn gap_12_nobody_hears_the_events_of_the_sdk() {
         .iter()
         .filter(|target| target.starts_with("rmcp"))
         .count();
-    assert_eq!((heard.len() > 0, of_sdk), (true, 0), "{heard:?}");
+    assert_eq!((!heard.is_empty(), of_sdk), (true, 0), "{heard:?}");
 }
 
 #[tokio::test]

@@ -116,11 +116,12 @@ impl Talk {
     }
 
     pub(super) fn heed(&mut self, message: Value) {
-        if message.get("id").is_some() && message.get("method").is_some() {
-            if let Some(result) = (self.answer)(&message) {
-                let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
-                self.raw.line(&answer.to_string());
-            }
+        if message.get("id").is_some()
+            && message.get("method").is_some()
+            && let Some(result) = (self.answer)(&message)
+        {
+            let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
+            self.raw.line(&answer.to_string());
         }
         self.seen.push(message);
     }

@@ -233,14 +233,14 @@ fn names_and_clashes() {
     assert_eq!(steps(first), named(Step::There, ("x", Step::Taken)));
 }
 
+fn entry(client: Client, fields: Value, environment: &[(&str, &str)]) -> Planned {
+    let file = json!({ client.servers_key(): { "s": fields } }).to_string();
+    let files = [(client, Scope::User, &*file)];
+    planned(&files, &json!({}), environment, Terms::default()).remove(0)
+}
+
 #[test]
-fn secrets_become_references_and_times_become_milliseconds() {
-    let entry = |client: Client, fields: Value, environment: &[(&str, &str)]| {
-        let file = json!({ client.servers_key(): { "s": fields } }).to_string();
-        let files = [(client, Scope::User, &*file)];
-        planned(&files, &json!({}), environment, Terms::default()).remove(0)
-    };
-    let c = Client::ClaudeCode;
+fn secrets_become_references() {
     for (fields, environment, pointer, want) in [
         (
             json!({ "command": "a", "env": { "API_KEY": "v4lue" } }),
@@ -278,6 +278,16 @@ fn secrets_become_references_and_times_become_milliseconds() {
             "/env/API_KEY",
             "${OTHER}",
         ),
+    ] {
+        let got = entry(Client::ClaudeCode, fields.clone(), environment);
+        let text = got.shown.pointer(pointer).and_then(Value::as_str);
+        assert_eq!(text, Some(want), "{fields}");
+    }
+}
+
+#[test]
+fn secrets_of_arguments_and_headers_become_references() {
+    for (fields, environment, pointer, want) in [
         (
             json!({ "command": "a", "args": ["--api-key", "v4lue"] }),
             &[],
@@ -315,10 +325,15 @@ fn secrets_become_references_and_times_become_milliseconds() {
             "Bearer ${T}",
         ),
     ] {
-        let got = entry(c, fields.clone(), environment);
+        let got = entry(Client::ClaudeCode, fields.clone(), environment);
         let text = got.shown.pointer(pointer).and_then(Value::as_str);
         assert_eq!(text, Some(want), "{fields}");
     }
+}
+
+#[test]
+fn times_become_milliseconds() {
+    let c = Client::ClaudeCode;
     for (client, key, value, to, want) in [
         (c, "timeout", json!(90_000), "timeoutMs", Some(90_000)),
         (

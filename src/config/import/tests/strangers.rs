@@ -73,8 +73,8 @@ proptest! {
             at -= 1;
         }
         let (before, after) = whole.split_at(at);
-        let skip = after.chars().take(bytes.len() % 4).map(char::len_utf8).sum::<usize>();
-        for text in [alone.clone(), format!("{before}{alone}{after}"), format!("{before}{}", &after[skip..])] {
+        let rest: String = after.chars().skip(bytes.len() % 4).collect();
+        for text in [alone.clone(), format!("{before}{alone}{after}"), format!("{before}{rest}")] {
             for scope in [Scope::User, Scope::Project] {
                 let Ok(found) = read(&super::clients::text(client, scope, &text)) else { continue };
                 let empty = Map::new();
