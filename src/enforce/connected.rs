@@ -176,7 +176,7 @@ mod without {
     pub(crate) fn open(
         _: (Source, &Remote),
         _: Vec<IpAddr>,
-        (): Authorised,
+        _: Authorised,
     ) -> Result<Opened, String> {
         Err(ABSENT.to_owned())
     }

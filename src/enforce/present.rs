@@ -6,8 +6,10 @@ use serde_json::Value;
 use crate::clean;
 use crate::grant::Launch;
 use crate::protocol::names;
+#[cfg(feature = "http")]
+use crate::request::SignIn;
 use crate::request::{
-    Asked, CallTool, ConnectHost, ConnectServer, Pin, ReviewTools, RunCommand, SignIn, StartServer,
+    Asked, CallTool, ConnectHost, ConnectServer, Pin, ReviewTools, RunCommand, StartServer,
 };
 
 use super::sheet::{LINE, Sheet};
