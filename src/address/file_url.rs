@@ -17,7 +17,7 @@ mod tests {
     fn folders_are_urls() {
         for (path, want) in [
             ("/w/p", Some("file:///w/p")),
-            ("/w/a b#c?d%é", Some("file:///w/a%20b%23c%3Fd%%C3%A9")),
+            ("/w/a b#c?d%é", Some("file:///w/a%20b%23c%3Fd%25%C3%A9")),
             ("w", None),
         ] {
             assert_eq!(file_url(Path::new(path)).as_deref(), want, "{path}");

@@ -12,6 +12,8 @@ use crate::request::{
 };
 
 use super::explain::Explanation;
+use super::facts::Looks;
+use super::load::Loaded;
 use super::masked::{ARGUMENTS, COMMAND_LINE, is_masked, names_any};
 use super::recorded::{Members, call, command, remote, start, tools, whole};
 use super::set::PolicySet;
@@ -138,11 +140,11 @@ impl PolicySet {
         if part
             .get("action")
             .is_some_and(|action| action == ElicitUrl::NAME)
-            && let Some(policy) = self.list().iter().find(|policy| looks_at_url(&policy.text))
+            && let Some(loaded) = self.0.policies.values().find(|loaded| looks_at_url(loaded))
         {
             return Err(format!(
                 "a link is not kept on record, and {} looks at it",
-                policy.id
+                loaded.policy.id()
             ));
         }
         let read = Recorded::read(part, all)?;
@@ -156,9 +158,11 @@ impl PolicySet {
     }
 }
 
-/// Whether a policy looks at the text of a link; the action's own name does not count.
-fn looks_at_url(text: &str) -> bool {
-    names_any(&text.replace(ElicitUrl::NAME, ""), &["url"])
+/// Whether a policy looks at the text of a link.
+fn looks_at_url(loaded: &Loaded) -> bool {
+    let mut looks = Looks::default();
+    looks.add(&loaded.policy.as_ref().condition(), None);
+    looks.whole_context || looks.fields.contains("url")
 }
 
 /// One request of a record.
