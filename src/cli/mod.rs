@@ -11,6 +11,7 @@ mod dry_run;
 mod exit;
 mod export;
 mod import;
+mod imported;
 mod log;
 mod out;
 mod paint;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use creance::{Answer, NetworkWish, PolicyOutcome, PolicySet, Role, Wish};
 
-use crate::asked::{form, link, sample};
+use crate::asked::{form, link, sample, sign_in};
 use crate::base::{
     Asking, call, env, exec, path, prompt, remote, resource, start, tools, user, wish,
 };
@@ -28,6 +28,7 @@ fn actions() -> Vec<(&'static str, Asking)> {
         ("elicit.url", link()),
         ("sampling.create", sample()),
         ("exec.run", exec()),
+        ("oauth.sign_in", sign_in()),
     ]
 }
 

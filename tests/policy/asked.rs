@@ -1,7 +1,7 @@
 //! What a server asks back, in the plainest way; each test changes what it is about.
 
 use creance::{
-    CreateSample, Digest, ElicitForm, ElicitUrl, IncludeContext, LinkScheme, ModelFacts,
+    CreateSample, Digest, ElicitForm, ElicitUrl, IncludeContext, LinkScheme, ModelFacts, SignIn,
 };
 
 use super::base::{Asking, Owned, server};
@@ -56,4 +56,11 @@ pub(crate) fn sample() -> Asking {
         request: Digest::of("request"),
     }))
     .by(server())
+}
+
+/// A server is signed in to, at a sign-in server elsewhere.
+#[rustfmt::skip]
+pub(crate) fn sign_in() -> Asking {
+    let (at, scopes) = (|| "https://login.example.com".to_owned(), vec!["files:read".to_owned()]);
+    Asking::new(Owned::SignIn(Box::new(SignIn { server: server(), issuer: at(), page: at(), addresses: vec![[93, 184, 216, 34].into()], scopes, dynamic_registration: false, pkce: true, issuer_matches_server: true })))
 }

@@ -367,12 +367,6 @@ pub(crate) fn prompt() -> Asking {
     }))
 }
 
-#[rustfmt::skip]
-pub(crate) fn sign_in() -> Asking {
-    let (at, scopes) = (|| "https://login.example.com".to_owned(), vec!["files:read".to_owned()]);
-    Asking::new(Owned::SignIn(Box::new(SignIn { server: server(), issuer: at(), page: at(), addresses: vec![[93, 184, 216, 34].into()], scopes, dynamic_registration: false, pkce: true, issuer_matches_server: true })))
-}
-
 /// A person runs a command in a full sandbox.
 pub(crate) fn exec() -> Asking {
     let mut asking = Asking::new(Owned::Exec(Box::new(RunCommand {

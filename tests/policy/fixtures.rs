@@ -7,9 +7,10 @@ use creance::{
     Risk, Role, Scheme, ServerId, Source, Trigger, Wish,
 };
 
+use crate::asked::sign_in;
 use crate::base::{
-    Asking, Owned, arg_path, call, connect, env, exec, lost_path, path, remote, resource, sign_in,
-    start, tools, user, weakened, wish,
+    Asking, Owned, arg_path, call, connect, env, exec, lost_path, path, remote, resource, start,
+    tools, user, weakened, wish,
 };
 
 use PolicyOutcome::{Allow, Ask, Deny};

@@ -6,9 +6,26 @@ use std::collections::HashSet;
 use cedar_policy_core::ast::EntityUID;
 
 use crate::policy::vocabulary::{TYPES, uid};
-use crate::request::{ArgPath, PathFacts};
+use crate::request::{Act, ArgPath, PathFacts, Wish};
 
 use super::build::{Entities, Value, literal, number, reference, text};
+
+/// The paths that are entities of the request themselves.
+pub(super) fn named<'a>(act: &Act<'a>) -> HashSet<&'a str> {
+    match *act {
+        Act::Wish(Wish::Read(path) | Wish::Write(path) | Wish::Socket(path)) => {
+            HashSet::from([path.text.as_str()])
+        }
+        Act::CallTool(call) => {
+            let paths = call
+                .paths
+                .iter()
+                .filter_map(|argument| argument.path.as_ref());
+            paths.map(|path| path.text.as_str()).collect()
+        }
+        _ => HashSet::new(),
+    }
+}
 
 /// Puts a path in.
 pub(super) fn add(entities: &mut Entities<'_>, facts: &PathFacts) -> EntityUID {

@@ -132,7 +132,7 @@ fn put(
     (members, vocabulary, steady): Terms<'_>,
     own: Option<(&str, Option<Value>)>,
 ) -> Result<Judged, FactError> {
-    let mut entities = Entities::new((mentioned, members, steady), named_paths(&query.act));
+    let mut entities = Entities::new((mentioned, members, steady), path::named(&query.act));
     let principal = match query.principal {
         Principal::Agent(agent) => who::add_agent(&mut entities, agent),
         Principal::Server(server) => who::add_server(&mut entities, server),
@@ -146,23 +146,6 @@ fn put(
     }
     let parts = (principal, uid(&TYPES.action, name), resource);
     Judged::new(parts, fields.into_iter(), (entities, vocabulary))
-}
-
-/// The paths that are entities of the request themselves.
-fn named_paths<'a>(act: &Act<'a>) -> HashSet<&'a str> {
-    match *act {
-        Act::Wish(Wish::Read(path) | Wish::Write(path) | Wish::Socket(path)) => {
-            HashSet::from([path.text.as_str()])
-        }
-        Act::CallTool(call) => {
-            let paths = call
-                .paths
-                .iter()
-                .filter_map(|argument| argument.path.as_ref());
-            paths.map(|path| path.text.as_str()).collect()
-        }
-        _ => HashSet::new(),
-    }
 }
 
 fn resource(entities: &mut Entities<'_>, act: &Act<'_>) -> Result<(EntityUID, Fields), FactError> {

@@ -117,6 +117,10 @@ fn said(error: Error) -> String {
 
 fn failed(error: &SolverError) -> String {
     match error {
+        // It went between two questions: writing to it finds that out first, or reading from it.
+        SolverError::Io(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+            "it has ended".to_owned()
+        }
         SolverError::Io(error) => error.to_string(),
         error => error.to_string(),
     }

@@ -2,10 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::asked::{form, link, sample};
+use super::asked::{form, link, sample, sign_in};
 use super::base::{
-    Asking, arg_path, call, env, exec, path, prompt, resource, sign_in, start, tools, user,
-    weakened, wish,
+    Asking, arg_path, call, env, exec, path, prompt, resource, start, tools, user, weakened, wish,
 };
 use crate::audit::Record;
 use crate::clean;
