@@ -1,8 +1,8 @@
-//! What servers ask back: a turn for each fact, and what the shipped policies make of it.
+//! What servers ask back, and signing in to them: a turn for each fact, and what the shipped policies make of it.
 
 use creance::{Answer, IncludeContext, LinkScheme, PolicyOutcome, PolicySet, Source};
 
-use crate::asked::{form, link, sample};
+use crate::asked::{form, link, sample, sign_in};
 use crate::base::{Asking, Owned, user};
 use crate::facts::{Flip, flip};
 
@@ -189,4 +189,18 @@ fn a_record_of_a_link_holds_its_origin_alone() {
         !recorded.contains("zzz") && !recorded.contains("yyy"),
         "{recorded}"
     );
+}
+
+#[rustfmt::skip]
+pub(crate) fn sign_ins() -> Vec<Flip> {
+    let on = |fact, when: &str, change: fn(&mut Asking)| {
+        flip(fact, "oauth.sign_in", when, sign_in(), change)
+    };
+    vec![
+        on("Issuer.url", r#"resource.url == "https://x.example.com""#, |a| a.sign_in().issuer = "https://x.example.com".into()), on("Issuer", r#"resource in Domain::"evil.test""#, |a| a.sign_in().issuer = "https://login.evil.test:8443/a".into()), on("oauth.sign_in.server", "!context.server.sandboxed", |a| { a.server().sandboxed = false }),
+        on("oauth.sign_in.scopes", r#"context.scopes.contains("admin")"#, |a| a.sign_in().scopes[0] = "admin".into()), on("oauth.sign_in.scope_count", "context.scope_count > 1", |a| a.sign_in().scopes.push("x".into())),
+        on("oauth.sign_in.dynamic_registration", "context.dynamic_registration", |a| { a.sign_in().dynamic_registration = true }), on("oauth.sign_in.pkce", "!context.pkce", |a| { a.sign_in().pkce = false }),
+        on("oauth.sign_in.issuer_matches_server", "!context.issuer_matches_server", |a| { a.sign_in().issuer_matches_server = false }), on("oauth.sign_in.ip_class", r#"context.ip_class == IpClass::"private""#, |a| { a.sign_in().addresses.push([10, 0, 0, 1].into()) }),
+        on("oauth.sign_in.scheme", r#"context.scheme == Scheme::"http""#, |a| { a.sign_in().addresses = vec![[127, 0, 0, 1].into()]; a.sign_in().page = "http://127.0.0.1:1".into(); }),
+    ]
 }

@@ -123,13 +123,6 @@ impl Asking {
         }
     }
 
-    pub(crate) fn sign_in(&mut self) -> &mut SignIn {
-        match &mut self.act {
-            Owned::SignIn(sign_in) => sign_in,
-            other => panic!("no oauth.sign_in: {other:?}"),
-        }
-    }
-
     pub(crate) fn server(&mut self) -> &mut ServerFacts {
         match &mut self.act {
             Owned::Start(start) => &mut start.server,

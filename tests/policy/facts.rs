@@ -7,7 +7,6 @@ use creance::{
     RunnerKind, Scheme, ServerId, Source, Transport, Trigger, Wish,
 };
 
-use crate::asked::sign_in;
 use crate::asks;
 use crate::base::{
     Asking, Owned, arg_path, call, connect, env, exec, lost_path, path, prompt, remote, resource,
@@ -262,20 +261,6 @@ fn tool_lists() -> Vec<Flip> {
 }
 
 #[rustfmt::skip]
-fn sign_ins() -> Vec<Flip> {
-    let on = |fact, when: &str, change: fn(&mut Asking)| {
-        flip(fact, "oauth.sign_in", when, sign_in(), change)
-    };
-    vec![
-        on("Issuer.url", r#"resource.url == "https://x.example.com""#, |a| a.sign_in().issuer = "https://x.example.com".into()), on("Issuer", r#"resource in Domain::"evil.test""#, |a| a.sign_in().issuer = "https://login.evil.test:8443/a".into()), on("oauth.sign_in.server", "!context.server.sandboxed", |a| { a.server().sandboxed = false }),
-        on("oauth.sign_in.scopes", r#"context.scopes.contains("admin")"#, |a| a.sign_in().scopes[0] = "admin".into()), on("oauth.sign_in.scope_count", "context.scope_count > 1", |a| a.sign_in().scopes.push("x".into())),
-        on("oauth.sign_in.dynamic_registration", "context.dynamic_registration", |a| { a.sign_in().dynamic_registration = true }), on("oauth.sign_in.pkce", "!context.pkce", |a| { a.sign_in().pkce = false }),
-        on("oauth.sign_in.issuer_matches_server", "!context.issuer_matches_server", |a| { a.sign_in().issuer_matches_server = false }), on("oauth.sign_in.ip_class", r#"context.ip_class == IpClass::"private""#, |a| { a.sign_in().addresses.push([10, 0, 0, 1].into()) }),
-        on("oauth.sign_in.scheme", r#"context.scheme == Scheme::"http""#, |a| { a.sign_in().addresses = vec![[127, 0, 0, 1].into()]; a.sign_in().page = "http://127.0.0.1:1".into(); }),
-    ]
-}
-
-#[rustfmt::skip]
 fn remote_servers() -> Vec<Flip> {
     let on = |fact, when: &str, change: fn(&mut Asking)| {
         flip(fact, "server.connect", when, remote(), change)
@@ -304,7 +289,7 @@ fn all() -> Vec<Flip> {
         guarantees(),
         wishes(),
         tool_lists(),
-        sign_ins(),
+        asks::sign_ins(),
         remote_servers(),
         asks::flips(),
     ]
