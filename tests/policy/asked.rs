@@ -64,12 +64,3 @@ pub(crate) fn sign_in() -> Asking {
     let (at, scopes) = (|| "https://login.example.com".to_owned(), vec!["files:read".to_owned()]);
     Asking::new(Owned::SignIn(Box::new(SignIn { server: server(), issuer: at(), page: at(), addresses: vec![[93, 184, 216, 34].into()], scopes, dynamic_registration: false, pkce: true, issuer_matches_server: true })))
 }
-
-impl Asking {
-    pub(crate) fn sign_in(&mut self) -> &mut SignIn {
-        match &mut self.act {
-            Owned::SignIn(sign_in) => sign_in,
-            other => panic!("no oauth.sign_in: {other:?}"),
-        }
-    }
-}

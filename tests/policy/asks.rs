@@ -6,6 +6,15 @@ use crate::asked::{form, link, sample, sign_in};
 use crate::base::{Asking, Owned, user};
 use crate::facts::{Flip, flip};
 
+impl Asking {
+    pub(crate) fn sign_in(&mut self) -> &mut creance::SignIn {
+        match &mut self.act {
+            Owned::SignIn(sign_in) => sign_in,
+            other => panic!("no oauth.sign_in: {other:?}"),
+        }
+    }
+}
+
 fn of_form(a: &mut Asking) -> &mut creance::ElicitForm {
     match &mut a.act {
         Owned::Form(form) => form,
