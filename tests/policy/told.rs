@@ -114,5 +114,6 @@ fn each_fact_to_come_turns_a_decision() {
             seen += 1;
         }
     }
-    assert!(seen > 40, "{seen} facts");
+    // Exactly: one more or less was passed over by mistake, or its action moved to `facts.rs`.
+    assert_eq!(seen, 45);
 }
