@@ -164,7 +164,7 @@ fn list(workspace: &Workspace, form: Form) -> Outcome {
         table.row(cells.map(|cell| (Tone::Plain, cell)));
     }
     if servers.is_empty() {
-        out::line("no servers are configured: `creance server add` or `import` adds some");
+        out::line(none(workspace));
     } else {
         let paint = Paint::for_stdout();
         let width = Paint::given_width().unwrap_or(UNBROKEN);
@@ -266,4 +266,13 @@ async fn trust(workspace: &Workspace, name: &str) -> Outcome {
         out::line(&format!("  left out: {tool}: {why}"));
     }
     Ok(Exit::Done)
+}
+
+/// What is said where there is no server to show.
+pub(super) fn none(workspace: &Workspace) -> &'static str {
+    if workspace.problems().is_empty() {
+        "no servers are configured: `creance server add` or `import` adds some"
+    } else {
+        "none of the configured servers can be used: the reasons stand on standard error"
+    }
 }

@@ -32,7 +32,7 @@ pub(super) fn run(workspace: &Workspace, form: Form, on_change: OnChange) -> Out
     if form.is_json() {
         out::json(&all.iter().map(report).collect::<Vec<_>>());
     } else if all.is_empty() {
-        out::line("no servers are configured: `creance server add` adds one");
+        out::line(super::super::server::none(workspace));
     } else {
         let paint = Paint::for_stdout();
         let lines = lines(&all, Paint::given_width().map(|width| width.min(WIDTH_MAX)));

@@ -74,6 +74,32 @@ fn mcp_09_documented_forms_expand_once_and_a_missing_variable_costs_one_server()
     assert!(!log.contains("s3cr3t"));
 }
 
+/// Servers that cannot be used are none that are not there.
+#[test]
+fn no_usable_server_is_not_no_server() {
+    let Some(desk) = Desk::new("no_usable_server") else {
+        return;
+    };
+    let list = |command: &[&str]| {
+        let output = desk.stage.creance(command).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let commands: [&[&str]; 2] = [&["server", "list"], &["dry-run"]];
+    for command in commands {
+        let said = list(command);
+        assert!(said.contains("no servers are configured"), "{said}");
+    }
+    let entry = json!({ "command": "true", "env": { "KEY": "${NOT_SET_ANYWHERE}" } });
+    desk.stage.servers(&json!({ "a": entry }));
+    for command in commands {
+        let said = list(command);
+        assert!(
+            said.contains("none of the configured servers can be used"),
+            "{said}"
+        );
+    }
+}
+
 #[test]
 fn mcp_10_comments_and_commas_cost_nothing_and_real_errors_are_placed() {
     let Some(mut desk) = Desk::new("mcp_10") else {
