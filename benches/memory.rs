@@ -13,7 +13,7 @@ use std::time::Duration;
 #[expect(dead_code, reason = "shared with the bench of latency")]
 mod gateway;
 
-use gateway::{Client, Outcome, Stage};
+use gateway::{Client, Echo, Outcome, Peer, Stage};
 
 /// Kilobytes of one field of `/proc/PID/smaps_rollup`; 0 where there is none.
 fn field(process: &Path, name: &str) -> u64 {
@@ -56,7 +56,14 @@ fn main() -> Outcome<()> {
         let stage = Stage::new(count)?;
         let mut client = Client::start(stage.creance(&["serve"]))?;
         for name in client.tools(count)? {
-            client.call(&name, "once")?;
+            client.calls(
+                &name,
+                Echo {
+                    text: "once",
+                    times: 1,
+                },
+                1,
+            )?;
         }
         std::thread::sleep(Duration::from_millis(500));
         let process = |pid: u32| format!("/proc/{pid}");

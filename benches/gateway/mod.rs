@@ -1,5 +1,7 @@
 //! A gateway of its own for a bench: an empty home, a project, and servers that are the bench program
-//! itself, started with `--echo-server`.
+//! itself, started with `--echo-server` (over its pipes) or `--echo-http` (on loopback).
+
+pub(crate) mod http;
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -15,6 +17,7 @@ use tempfile::TempDir;
 pub(crate) type Outcome<T> = Result<T, Box<dyn Error>>;
 
 const FLAG: &str = "--echo-server";
+const HTTP_FLAG: &str = "--echo-http";
 /// The one tool of the echo server.
 pub(crate) const TOOL: &str = "echo";
 
@@ -22,7 +25,7 @@ pub(crate) const TOOL: &str = "echo";
 const POLICY: &str = r#"
 @id("start")
 @reason("The bench's own server.")
-permit (principal, action in [Action::"start", Action::"sandbox"], resource);
+permit (principal, action in [Action::"start", Action::"sandbox", Action::"server.connect"], resource);
 
 @id("tools")
 @reason("The bench's own server.")
@@ -36,6 +39,9 @@ when { context.args_valid && !context.secrets_in_args };
 
 /// Serves MCP with one tool that gives its argument back, when this process was started for that.
 pub(crate) fn serve_if_asked() -> io::Result<bool> {
+    if std::env::args().any(|arg| arg == HTTP_FLAG) {
+        return http::echo().map(|()| true);
+    }
     if !std::env::args().any(|arg| arg == FLAG) {
         return Ok(false);
     }
@@ -66,16 +72,97 @@ fn reply(message: &Value, id: &Value) -> Value {
             "description": "Gives its text back.",
             "inputSchema": {
                 "type": "object",
-                "properties": { "path": { "type": "string" }, "text": { "type": "string" } },
+                "properties": {
+                    "path": { "type": "string" },
+                    "text": { "type": "string" },
+                    "times": { "type": "integer", "description": "How often it is given back." },
+                },
                 "required": ["text"],
             },
         }] }),
-        Some("tools/call") => json!({ "content": [
-            { "type": "text", "text": message["params"]["arguments"]["text"] },
-        ] }),
+        Some("tools/call") => echoed(&message["params"]["arguments"]),
         _ => json!({}),
     };
     json!({ "jsonrpc": "2.0", "id": id, "result": result })
+}
+
+fn echoed(arguments: &Value) -> Value {
+    let text = arguments["text"].as_str().unwrap_or_default();
+    let times = arguments["times"].as_u64().unwrap_or(1);
+    let text = text.repeat(usize::try_from(times).unwrap_or(1));
+    json!({ "content": [{ "type": "text", "text": text }] })
+}
+
+/// One call of the echo tool: a text, and how often it comes back.
+#[derive(Clone, Copy)]
+pub(crate) struct Echo<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) times: usize,
+}
+
+impl Echo<'_> {
+    fn params(self, name: &str) -> Value {
+        let arguments = json!({ "path": "docs/guide.md", "text": self.text, "times": self.times });
+        json!({ "name": name, "arguments": arguments })
+    }
+
+    /// Whether an answer is this echo.
+    fn check(self, answer: &Value) -> Outcome<()> {
+        let text = answer["result"]["content"][0]["text"].as_str();
+        let whole = text.is_some_and(|text| {
+            text.len() == self.text.len() * self.times && text.starts_with(self.text)
+        });
+        match whole {
+            true => Ok(()),
+            false => Err(format!("the echo is another: {answer:.2000}").into()),
+        }
+    }
+}
+
+/// Something to put requests to.
+pub(crate) trait Peer {
+    /// Sends these requests at once and waits for all their answers, in the order of the requests.
+    fn requests(&mut self, method: &str, params: &[Value]) -> Outcome<Vec<Value>>;
+
+    /// Asks, and waits for the answer.
+    fn request(&mut self, method: &str, params: &Value) -> Outcome<Value> {
+        let answers = self.requests(method, std::slice::from_ref(params))?;
+        answers.into_iter().next().ok_or_else(|| "no answer".into())
+    }
+
+    /// Puts so many calls of the echo tool at once, and checks what comes back; how long all took.
+    fn calls(&mut self, name: &str, echo: Echo<'_>, flight: usize) -> Outcome<Duration> {
+        let params = vec![echo.params(name); flight];
+        let begun = Instant::now();
+        let answers = self.requests("tools/call", &params)?;
+        let took = begun.elapsed();
+        answers.iter().try_for_each(|answer| echo.check(answer))?;
+        Ok(took)
+    }
+
+    /// Waits until this many echo tools are listed; their names.
+    fn tools(&mut self, count: usize) -> Outcome<Vec<String>> {
+        let end = Instant::now() + Duration::from_secs(30);
+        loop {
+            let answer = self.request("tools/list", &json!({}))?;
+            let listed = answer["result"]["tools"].as_array();
+            let names: Vec<String> = listed
+                .into_iter()
+                .flatten()
+                .filter_map(|tool| tool["name"].as_str())
+                .filter(|name| name.ends_with(TOOL))
+                .map(str::to_owned)
+                .collect();
+            if names.len() == count {
+                return Ok(names);
+            }
+            if Instant::now() > end {
+                let why = self.request("tools/call", &json!({ "name": "creance_status" }))?;
+                return Err(format!("{} of {count} servers are there: {why}", names.len()).into());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
 }
 
 /// Folders of a gateway; gone with it.
@@ -88,17 +175,18 @@ pub(crate) struct Stage {
 impl Stage {
     /// A home in which `servers` echo servers are configured.
     pub(crate) fn new(servers: usize) -> Outcome<Self> {
+        let command = std::env::current_exe()?;
+        let server = json!({ "command": command, "args": [FLAG], "timeoutMs": 60_000 });
+        Self::with((0..servers).map(|at| (format!("s{at}"), server.clone())))
+    }
+
+    /// A home in which these servers are configured.
+    pub(crate) fn with(servers: impl Iterator<Item = (String, Value)>) -> Outcome<Self> {
         let stage = Self {
             folder: TempDir::new_in(env!("CARGO_TARGET_TMPDIR"))?,
             runtime: TempDir::new()?,
         };
-        let command = std::env::current_exe()?;
-        let servers: BTreeMap<String, Value> = (0..servers)
-            .map(|at| {
-                let server = json!({ "command": command, "args": [FLAG], "timeoutMs": 60_000 });
-                (format!("s{at}"), server)
-            })
-            .collect();
+        let servers: BTreeMap<String, Value> = servers.collect();
         let config = json!({ "mcpServers": servers }).to_string();
         stage.write("home/.config/creance/config.json", &config)?;
         stage.write("home/.config/creance/policies/bench.cedar", POLICY)?;
@@ -134,6 +222,14 @@ impl Stage {
     }
 }
 
+fn hello() -> Value {
+    json!({
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": { "name": "bench", "version": "1" },
+    })
+}
+
 /// A client of a server, over pipes.
 pub(crate) struct Client {
     child: Child,
@@ -166,14 +262,7 @@ impl Client {
             output,
             last_id: 0,
         };
-        client.request(
-            "initialize",
-            &json!({
-                "protocolVersion": "2025-06-18",
-                "capabilities": {},
-                "clientInfo": { "name": "bench", "version": "1" },
-            }),
-        )?;
+        client.request("initialize", &hello())?;
         client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
         Ok(client)
     }
@@ -187,61 +276,35 @@ impl Client {
         line.push('\n');
         self.input.write_all(line.as_bytes())
     }
+}
 
-    /// Asks, and waits for the answer; whatever else comes is passed over.
-    pub(crate) fn request(&mut self, method: &str, params: &Value) -> Outcome<Value> {
-        self.last_id += 1;
-        let id = self.last_id;
-        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))?;
+impl Peer for Client {
+    /// Whatever else comes is passed over.
+    fn requests(&mut self, method: &str, params: &[Value]) -> Outcome<Vec<Value>> {
+        let first = self.last_id + 1;
+        let mut lines = String::new();
+        for params in params {
+            self.last_id += 1;
+            let id = self.last_id;
+            let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+            lines.push_str(&message.to_string());
+            lines.push('\n');
+        }
+        self.input.write_all(lines.as_bytes())?;
+        let mut answers = BTreeMap::new();
         let mut line = String::new();
-        loop {
+        while answers.len() < params.len() {
             line.clear();
             if self.output.read_line(&mut line)? == 0 {
                 return Err("the server ended".into());
             }
             let message: Value = serde_json::from_str(&line)?;
-            if message["id"] == id {
-                return Ok(message);
-            }
+            match message["id"].as_u64() {
+                Some(id) if id >= first => answers.insert(id, message),
+                _ => None,
+            };
         }
-    }
-
-    /// Calls the echo tool and checks what comes back; how long it took.
-    pub(crate) fn call(&mut self, name: &str, text: &str) -> Outcome<Duration> {
-        let arguments = json!({ "path": "docs/guide.md", "text": text });
-        let params = json!({ "name": name, "arguments": arguments });
-        let begun = Instant::now();
-        let answer = self.request("tools/call", &params)?;
-        let took = begun.elapsed();
-        if answer["result"]["content"][0]["text"] == text {
-            Ok(took)
-        } else {
-            Err(format!("the echo is another: {answer}").into())
-        }
-    }
-
-    /// Waits until this many echo tools are listed; their names.
-    pub(crate) fn tools(&mut self, count: usize) -> Outcome<Vec<String>> {
-        let end = Instant::now() + Duration::from_secs(30);
-        loop {
-            let answer = self.request("tools/list", &json!({}))?;
-            let listed = answer["result"]["tools"].as_array();
-            let names: Vec<String> = listed
-                .into_iter()
-                .flatten()
-                .filter_map(|tool| tool["name"].as_str())
-                .filter(|name| name.ends_with(TOOL))
-                .map(str::to_owned)
-                .collect();
-            if names.len() == count {
-                return Ok(names);
-            }
-            if Instant::now() > end {
-                let why = self.request("tools/call", &json!({ "name": "creance_status" }))?;
-                return Err(format!("{} of {count} servers are there: {why}", names.len()).into());
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        Ok(answers.into_values().collect())
     }
 }
 

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use super::assign::{is_assigned, value};
 use super::name::is_secret_key;
-use super::shape::{KEY_MIN, card, decoded, is_text, issued, private_key};
+use super::shape::{KEY_MIN, card, decoded, is_text, is_too_short, issued, private_key};
 use crate::digest::Digest;
 
 /// One secret in a text.
@@ -26,6 +26,14 @@ pub(super) enum Depth {
 
 /// Every secret of a text.
 pub(super) fn find(text: &str, depth: Depth) -> Vec<Span> {
+    if is_too_short(text) {
+        return Vec::new();
+    }
+    find_long(text, depth)
+}
+
+/// The same for a text that is not passed over by its length.
+pub(super) fn find_long(text: &str, depth: Depth) -> Vec<Span> {
     let mut finder = Finder::new(text, depth);
     while finder.step() {}
     finder.spans
@@ -38,6 +46,9 @@ pub(super) fn holds_secret(text: &str) -> bool {
 
 /// The secret that is found first.
 fn first(text: &str, depth: Depth) -> Option<Span> {
+    if is_too_short(text) {
+        return None;
+    }
     let mut finder = Finder::new(text, depth);
     while finder.spans.is_empty() && finder.step() {}
     finder.spans.into_iter().next()

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::super::find::{Depth, find, find_long};
 use super::super::text::tests::hostile;
 use super::mask;
 
@@ -93,6 +94,12 @@ proptest! {
     fn masking_never_panics_and_settles(text in hostile()) {
         let once = mask(&text).into_owned();
         prop_assert_eq!(mask(&once).into_owned(), once);
+    }
+
+    #[test]
+    fn what_is_passed_over_by_its_length_holds_no_secret(text in r#"([A-Za-z0-9\-_/+.,"'\\\]é]|token|pwd|--|eyJ|basic|4000){0,14}"#) {
+        let (passed, read) = (find(&text, Depth::Outer), find_long(&text, Depth::Outer));
+        prop_assert_eq!(passed.len(), read.len(), "{}", text);
     }
 
     #[test]

@@ -100,6 +100,9 @@ pub(super) const HARMLESS_BESIDE: &[&str] = &[
     "progress",
 ];
 
+/// What one of [`KEY_KINDS`] makes secret.
+const KEYS: &[&str] = &["key", "keys"];
+
 /// A word of a name in small letters, as far as it may be one that is known.
 #[derive(Default)]
 struct Word {
@@ -112,6 +115,13 @@ const LONGEST: usize = 16;
 
 impl Word {
     fn push(&mut self, c: char) {
+        if let Some(place) = self.letters.get_mut(self.len)
+            && c.is_ascii()
+        {
+            *place = u8::try_from(c).unwrap_or_default().to_ascii_lowercase();
+            self.len += 1;
+            return;
+        }
         for small in c.to_lowercase() {
             // A letter of another script is in no known word: it makes this one too long.
             let letter = u8::try_from(small).ok().filter(u8::is_ascii);
@@ -128,13 +138,50 @@ impl Word {
     /// What it is known as; bits of [`SECRET`] and the like.
     fn known(&self) -> u8 {
         let letters = self.letters.get(..self.len).unwrap_or_default();
-        if self.len >= LONGEST {
+        if self.len >= LONGEST || !may_be_known(letters) {
             return 0;
         }
         let found = KNOWN.get(letters);
         found.copied().unwrap_or_default()
     }
 }
+
+/// Whether a known word is as long and begins with this letter. Most words of most names are passed
+/// over here, for less than a look-up costs.
+fn may_be_known(letters: &[u8]) -> bool {
+    let of_length = FIRST_LETTERS.get(letters.len()).copied();
+    let first = letters.first().map_or(0, |first| bit(*first));
+    of_length.is_some_and(|known| known & first != 0)
+}
+
+/// A letter's bit in [`FIRST_LETTERS`]; none for what is no small letter.
+const fn bit(letter: u8) -> u32 {
+    match letter {
+        b'a'..=b'z' => 1 << (letter - b'a'),
+        _ => 0,
+    }
+}
+
+/// The first letters of the known words of each length.
+#[expect(
+    clippy::indexing_slicing,
+    reason = "runs when it is compiled: a panic is an error there"
+)]
+const FIRST_LETTERS: [u32; LONGEST] = {
+    let mut letters = [0; LONGEST];
+    let lists = [SECRET_WORDS, MILD_WORDS, HARMLESS_BESIDE, KEY_KINDS, KEYS];
+    let mut list = 0;
+    while list < lists.len() {
+        let mut at = 0;
+        while at < lists[list].len() {
+            let word = lists[list][at].as_bytes();
+            letters[word.len()] |= bit(word[0]);
+            at += 1;
+        }
+        list += 1;
+    }
+    letters
+};
 
 /// Makes a name secret wherever it stands.
 const SECRET: u8 = 1;
@@ -155,7 +202,7 @@ static KNOWN: LazyLock<HashMap<&'static [u8], u8>> = LazyLock::new(|| {
         (MILD, MILD_WORDS),
         (HARMLESS, HARMLESS_BESIDE),
         (KIND, KEY_KINDS),
-        (KEY, &["key", "keys"]),
+        (KEY, KEYS),
     ];
     for (means, words) in lists {
         for word in words {

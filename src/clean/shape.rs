@@ -163,6 +163,16 @@ pub(super) const KEY_MIN: usize = {
     least
 };
 
+/// Whether a text holds no secret by its length: it is shorter than every key and every card number,
+/// and has none of what stands in a value with a name, a password in an address, or a mask. Most
+/// strings of a record are like that.
+pub(super) fn is_too_short(text: &str) -> bool {
+    text.len() < SHORTEST && !text.bytes().any(|b| matches!(b, b':' | b'=' | b' ' | b'['))
+}
+
+/// The shortest secret that no other sign tells: a card number has thirteen digits.
+const SHORTEST: usize = if KEY_MIN < 13 { KEY_MIN } else { 13 };
+
 fn by_letter(first: u8) -> &'static [Shape] {
     let place = BY_LETTER.get(usize::from(first)).copied();
     let (from, to) = place.unwrap_or_default();
