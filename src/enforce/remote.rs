@@ -11,14 +11,17 @@ use crate::clean;
 use crate::config::{self, Remote, ServerDefinition};
 use crate::decision::{Decision, Permit};
 use crate::digest::{Digest, DigestBuilder};
-use crate::grant::{Confinement, Guarantee, Level};
+use crate::grant::{Confinement, Grant, Guarantee, Level};
 use crate::request::{
     Agent, AuthKind, ConnectServer, Pin, PinKind, PinRecord, Scheme, ServerFacts, Transport,
 };
-use crate::transport::{CallError, Known, ServerHello, ServerTools, Upstream, UpstreamEvents};
+use crate::transport::{
+    CallError, Holds, Known, ServerHello, ServerTools, Upstream, UpstreamEvents,
+};
 
+use super::asks::Newcomer;
 use super::authorised;
-use super::connected::{self, Authorised, Connected};
+use super::connected::{self, Authorised, Connected, Opened};
 use super::launch::{self, Phase};
 use super::line::Line;
 use super::link;
@@ -139,7 +142,7 @@ async fn once(
     agent: &Agent,
     (definition, remote): (&ServerDefinition, &Remote),
     limit: Duration,
-    phase: &(impl Fn(Phase) + Send + Sync),
+    phase: &(impl Fn(Phase<'_>) + Send + Sync),
 ) -> Result<(Server, ServerTools, UpstreamEvents), StartError> {
     let addresses = connected::look_up(definition.id.source, remote).await;
     let addresses = addresses.map_err(|why| unreachable(remote, &why))?;
@@ -160,7 +163,7 @@ async fn once(
     };
     phase(Phase::Starting);
     keep_pin(line, &prepared, &permit)?;
-    connect((line, agent), permit, (definition, remote), limit).await
+    connect((line, agent), permit, (definition, remote), (limit, phase)).await
 }
 
 fn keep_pin(
@@ -178,6 +181,14 @@ fn keep_pin(
     let subject = &prepared.action.server.subject;
     launch::keep_pin(line, subject, (PinKind::Definition, record))?;
     Ok(())
+}
+
+/// The server as it is connected to: just agreed to.
+fn as_connected(action: &ConnectServer) -> ServerFacts {
+    ServerFacts {
+        pin: Pin::Matched,
+        ..action.server.clone()
+    }
 }
 
 /// What became of a connection, for the record.
@@ -198,13 +209,33 @@ async fn connect(
     (line, agent): (&Line, &Agent),
     permit: Permit<ConnectServer>,
     (definition, remote): (&ServerDefinition, &Remote),
-    limit: Duration,
+    (limit, phase): (Duration, &(impl Fn(Phase<'_>) + Sync)),
 ) -> Result<(Server, ServerTools, UpstreamEvents), StartError> {
     let (action, seq) = line.point.redeem(permit).map_err(StartError::Denied)?;
     let begun = Instant::now();
     let known = line.eras.of(&action.server);
     let authorised = authorised::of((line, agent), (definition, remote), &action.server);
-    let shaken = shake(&action, (definition, remote), authorised, (known, limit)).await;
+    let holds = Holds::default();
+    let facts = as_connected(&action);
+    let hear = |upstream: &Upstream| {
+        phase(Phase::Connected(&Newcomer {
+            upstream,
+            facts: &facts,
+            holds: &holds,
+            // It runs somewhere else: nothing of this machine is its own.
+            grant: &Grant::default(),
+        }));
+    };
+    let opened =
+        reach(&action, (definition, remote), authorised).map(|(upstream, events, open)| {
+            let upstream = upstream.paused_by(holds.clone());
+            hear(&upstream);
+            (upstream, events, open)
+        });
+    let shaken = match opened {
+        Ok(opened) => shake(definition, opened, (known, limit)).await,
+        Err(error) => Err(error),
+    };
     let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     let failed = shaken.as_ref().err().map(ToString::to_string);
     let (result, details) = outcome(&action, failed.as_deref());
@@ -223,11 +254,7 @@ async fn connect(
         upstream,
         hello,
         shelf: Default::default(),
-        facts: ServerFacts {
-            // It was just agreed to.
-            pin: Pin::Matched,
-            ..action.server.clone()
-        },
+        facts,
         bases: vec![line.ground.base().to_path_buf()],
         tools: Default::default(),
         confined: Default::default(),
@@ -235,7 +262,7 @@ async fn connect(
         calls: Default::default(),
         started: seq,
         outlet: None,
-        holds: Default::default(),
+        holds,
         remote: Some((connected, action)),
         _private: None,
     };
@@ -254,15 +281,22 @@ async fn connect(
     }
 }
 
-async fn shake(
+/// Opens a connection, over which nothing is said yet.
+fn reach(
     action: &ConnectServer,
     (definition, remote): (&ServerDefinition, &Remote),
     authorised: Authorised,
-    (known, limit): (Known, Duration),
-) -> Result<(Upstream, ServerHello, Connected, UpstreamEvents), StartError> {
+) -> Result<Opened, StartError> {
     let source = definition.id.source;
     let opened = connected::open((source, remote), action.addresses.clone(), authorised);
-    let (upstream, events, connected) = opened.map_err(|why| unreachable(remote, &why))?;
+    opened.map_err(|why| unreachable(remote, &why))
+}
+
+async fn shake(
+    definition: &ServerDefinition,
+    (upstream, events, connected): Opened,
+    (known, limit): (Known, Duration),
+) -> Result<(Upstream, ServerHello, Connected, UpstreamEvents), StartError> {
     match upstream.greet(link::CREANCE, known, limit).await {
         Ok(hello) => Ok((upstream, hello, connected, events)),
         Err(error) => {

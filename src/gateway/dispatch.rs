@@ -51,7 +51,7 @@ impl Gateway {
                     "the first request must be `initialize`",
                 ))
             }
-            ("tools/list", _) => no_cursor(params.as_ref()).map(|()| self.list()),
+            ("tools/list", Manner::Legacy) => no_cursor(params.as_ref()).map(|()| self.list()),
             (known, _) if is_known(known, manner) => {
                 return match said {
                     Some(said) if Self::may_ask(&method) => self.turn(id, method, params, said),
@@ -107,6 +107,9 @@ impl Gateway {
         let cancel = Cancel::default();
         self.keep_call(&id, &cancel);
         self.spawn(async move {
+            if manner == Manner::Modern && method.ends_with("/list") {
+                gateway.await_start().await;
+            }
             let answer = gateway.perform(&method, params, cancel.clone()).await;
             gateway.forget_call(&id);
             // A cancelled request gets no response (MCP, Cancellation).
@@ -124,6 +127,7 @@ impl Gateway {
         cancel: Cancel,
     ) -> Result<Json, RpcError> {
         let listing = match method {
+            "tools/list" => return no_cursor(params.as_ref()).map(|()| self.list()),
             "tools/call" => return pipeline::call(self, params, cancel).await,
             "resources/read" => return self.read_resource(params.as_ref(), cancel).await,
             "prompts/get" => return self.get_prompt(params.as_ref(), cancel).await,

@@ -141,6 +141,17 @@ impl Member {
         }
     }
 
+    /// Its state once its start has got somewhere: it is up, has failed, or waits for a person.
+    pub(crate) async fn begun(&self) -> State {
+        let begins = |state: &State| matches!(state, State::Idle | State::Starting);
+        let mut states = self.state.subscribe();
+        match states.wait_for(|state| !begins(state)).await {
+            Ok(state) => state.clone(),
+            // The sender is this very member's.
+            Err(_) => self.state(),
+        }
+    }
+
     /// Waits until this server is not the running one any more.
     pub(crate) async fn let_go(&self, server: &Arc<Server>) {
         let mut states = self.state.subscribe();

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::timeout;
 
 use crate::enforce::Line;
 use crate::protocol::mcp::Listing;
@@ -18,7 +19,7 @@ use super::asks::Desk;
 use super::catalogue::Catalogue;
 use super::client::Client;
 use super::logs::Logs;
-use super::member::Member;
+use super::member::{Member, State};
 use super::news::{News, tell};
 use super::starting::Starting;
 use super::status;
@@ -44,6 +45,9 @@ pub(crate) enum PolicyFiles {
     /// They cannot be used: the last good ones are in force.
     Refused,
 }
+
+/// How long a list waits for servers that are being started.
+const START: Duration = Duration::from_secs(10);
 
 /// Time for the last records when everything has ended.
 const LAST_RECORDS: Duration = Duration::from_millis(500);
@@ -193,6 +197,24 @@ impl Gateway {
                 drop(begun);
             });
         }
+    }
+
+    /// Waits for the servers that are being started, for a while: a modern client that does not listen
+    /// hears of no change, and many ask once what there is. Not for one that waits for a person.
+    pub(super) async fn await_start(&self) {
+        self.begin();
+        let started = async {
+            let mut asks = false;
+            for member in &self.members {
+                asks |= matches!(member.begun().await, State::Waiting);
+            }
+            if !asks {
+                // It fails only when this gateway is gone.
+                let _ = self.starting.up().wait_for(|up| *up).await;
+            }
+        };
+        // What is not up then is said by `creance_status`.
+        let _ = timeout(START, started).await;
     }
 
     /// The tools may be others now: gathers them, and says so to the client.

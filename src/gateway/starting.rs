@@ -33,7 +33,6 @@ impl Starting {
     }
 
     /// True once all that was begun first is up.
-    #[cfg(feature = "http")]
     pub(super) fn up(&self) -> watch::Receiver<bool> {
         self.up.subscribe()
     }

@@ -1,11 +1,12 @@
-//! What a server asks of its client: its own requests, for one taker, bounded; each is answered
-//! once, also when nobody takes it up. Until somebody listens there is no such method.
+//! What a server asks of its client, for one taker, bounded: a legacy server by requests of its own, a
+//! modern one within a result. Each is answered once, also when nobody takes it up. Until somebody
+//! listens there is no such method.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::protocol::json::{Json, Object};
 use crate::protocol::rpc::{
@@ -89,8 +90,16 @@ pub(crate) struct Ask {
     pub(crate) origin: Origin,
     /// Given up by the server, or the server is gone.
     pub(crate) cancel: Cancel,
-    id: Id,
-    asks: Asks,
+    back: Back,
+}
+
+/// Where an answer goes.
+#[derive(Debug)]
+enum Back {
+    /// To the server, as the answer to its request.
+    Line(Id, Asks),
+    /// To the call that the server wants it for; nowhere, once it was given.
+    Call(Option<oneshot::Sender<Result<Json, RpcError>>>),
 }
 
 /// The requests of one server, for one reader.
@@ -164,12 +173,47 @@ impl Asks {
             params,
             origin: origin.unwrap_or_default(),
             cancel,
-            id: id.clone(),
-            asks: self.clone(),
+            back: Back::Line(id.clone(), self.clone()),
         };
         // What is not taken is dropped, which answers it.
         let _ = taker.try_send(Asked::Request(ask));
         Ok(())
+    }
+
+    /// Has something answered that a modern server wants to know for a call, before it goes on with it.
+    ///
+    /// # Errors
+    /// It may not be asked, or nobody answers.
+    pub(super) async fn fill(
+        &self,
+        (method, params): (String, Object),
+        call: &Cancel,
+    ) -> Result<Json, RpcError> {
+        if method == "ping" {
+            return Ok(Json::Object(Object::default()));
+        }
+        let (tell, told) = oneshot::channel();
+        {
+            let table = self.lock();
+            let listening = METHODS.contains(&method.as_str());
+            let taker = table.taker.clone().filter(|_| listening);
+            let taker = taker.ok_or_else(no_method)?;
+            let origin = table.account.as_ref().map(|account| account.origin());
+            let ask = Ask {
+                method,
+                params,
+                // It is asked for this call and no other.
+                origin: Origin {
+                    calls: vec![call.clone()],
+                    ..origin.unwrap_or_default()
+                },
+                cancel: call.clone(),
+                back: Back::Call(Some(tell)),
+            };
+            let sent = taker.try_send(Asked::Request(ask));
+            sent.map_err(|_| too_many())?;
+        }
+        told.await.unwrap_or_else(|_| Err(nobody()))
     }
 
     /// Takes a notification that is about requests; gives back one that is not.
@@ -214,30 +258,41 @@ impl Asks {
 
 impl Ask {
     /// Answers it. One that the server has given up gets no answer.
-    pub(crate) async fn answer(self, outcome: Result<Json, RpcError>) {
-        if self.clear() {
-            let id = self.id.clone();
+    pub(crate) async fn answer(mut self, outcome: Result<Json, RpcError>) {
+        if let Some((id, asks)) = self.due() {
             let line = Message::from(Response { id, outcome }).to_line();
             // A server that reads no more is ending.
-            let _ = self.asks.outbox.send(line).await;
+            let _ = asks.outbox.send(line).await;
+        } else if let Back::Call(tell) = &mut self.back
+            && let Some(tell) = tell.take()
+        {
+            // A call that ended in the meantime wants it no more.
+            let _ = tell.send(outcome);
         }
     }
 
-    /// Takes it off the list; whether an answer is due.
-    fn clear(&self) -> bool {
-        let was_open = self.asks.lock().open.remove(&self.id).is_some();
-        was_open && !self.cancel.is_cancelled()
+    /// Takes a request off the list; to whom an answer is due.
+    fn due(&self) -> Option<(Id, Asks)> {
+        let Back::Line(id, asks) = &self.back else {
+            return None;
+        };
+        let was_open = asks.lock().open.remove(id).is_some();
+        (was_open && !self.cancel.is_cancelled()).then(|| (id.clone(), asks.clone()))
     }
 }
 
 impl Drop for Ask {
     fn drop(&mut self) {
-        if self.clear() {
-            let error = RpcError::new(INTERNAL_ERROR, "nobody answers this here");
-            let refusal = Response::err(self.id.clone(), error);
-            self.asks.outbox.offer(Message::from(refusal).to_line());
+        // A call hears by the end of its channel.
+        if let Some((id, asks)) = self.due() {
+            let refusal = Response::err(id, nobody());
+            asks.outbox.offer(Message::from(refusal).to_line());
         }
     }
+}
+
+fn nobody() -> RpcError {
+    RpcError::new(INTERNAL_ERROR, "nobody answers this here")
 }
 
 fn no_method() -> RpcError {

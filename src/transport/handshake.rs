@@ -104,7 +104,7 @@ impl Upstream {
     ) -> Result<Option<ServerHello>, CallError> {
         let options = CallOptions::within(limit);
         let mut params = Object::default();
-        params.insert("_meta", envelope(client).into());
+        params.insert("_meta", self.envelope(client).into());
         let result = match self.ask(era::DISCOVER, Some(params), options).await {
             Ok(result) => result,
             Err(CallError::Closed(why)) => return Err(CallError::Closed(why)),
@@ -113,7 +113,7 @@ impl Upstream {
         let Some(capabilities) = era::discovered(&result) else {
             return Ok(None);
         };
-        self.speak_modern(envelope(client));
+        self.speak_modern(self.envelope(client));
         Ok(Some(ServerHello {
             era: Era::Modern,
             capabilities,
@@ -143,15 +143,15 @@ impl Upstream {
             capabilities: capabilities.cloned().unwrap_or_default(),
         })
     }
-}
 
-/// What is said with each request to a modern server; of ours there are no capabilities.
-fn envelope(client: ClientInfo) -> Object {
-    let mut meta = Object::default();
-    meta.insert(era::META_VERSION, era::MODERN.into());
-    meta.insert(era::META_CAPABILITIES, Object::default().into());
-    meta.insert(era::META_CLIENT, info(client));
-    meta
+    /// What is said with each request to a modern server: what whoever listens to it offers, too.
+    fn envelope(&self, client: ClientInfo) -> Object {
+        let mut meta = Object::default();
+        meta.insert(era::META_VERSION, era::MODERN.into());
+        meta.insert(era::META_CAPABILITIES, self.asks.capabilities().into());
+        meta.insert(era::META_CLIENT, info(client));
+        meta
+    }
 }
 
 fn info(client: ClientInfo) -> Json {

@@ -1,7 +1,6 @@
 //! MCP connections over pipes: one lossless JSON-RPC peer, a server seen through it (`Upstream`)
 //! and the client that started us (`Downstream`). Nothing here judges or knows policy.
 
-mod asked;
 mod asks;
 mod calls;
 mod downstream;

@@ -15,7 +15,6 @@ use crate::protocol::mcp::{Listing, LogLevel, Page, Pages};
 use crate::protocol::rpc::{Message, Notification};
 use crate::protocol::tools::{ListBounds, ListError, ToolList};
 
-use super::asked;
 use super::asks::Asks;
 use super::calls::{CallOptions, Calls};
 use super::error::CallError;
@@ -25,6 +24,7 @@ use super::outbox::Outbox;
 use super::receive::receive;
 use super::tail::Tail;
 use super::tasks::Tasks;
+use super::timer::Cancel;
 
 /// A handle on a server; clones share it, and its tasks end with the last of them.
 #[derive(Clone, Debug)]
@@ -239,6 +239,7 @@ impl Upstream {
         params: Option<Object>,
         options: CallOptions,
     ) -> Result<Json, CallError> {
+        let _working = self.asks.begin(method, &options.cancel);
         let Some(envelope) = self.modern.get() else {
             return self.ask(method, params, options).await;
         };
@@ -246,13 +247,13 @@ impl Upstream {
         let params = with_envelope(params, envelope, level);
         let mut round = params.clone();
         for _ in 0..ROUNDS_MAX {
-            let result = (self.ask(method, Some(round), options.clone())).await?;
+            let result = self.ask(method, Some(round), options.clone()).await?;
             let wanted = match era::take_off(result).map_err(CallError::Reply)? {
                 Outcome::Complete(result) => return Ok(result),
                 Outcome::Input(wanted) => wanted,
             };
             round = params.clone();
-            if let Some(told) = told(wanted.requests)? {
+            if let Some(told) = self.told(wanted.requests, &options.cancel).await? {
                 round.insert("inputResponses", told.into());
             }
             if let Some(state) = wanted.state {
@@ -271,8 +272,33 @@ impl Upstream {
         params: Option<Object>,
         options: CallOptions,
     ) -> Result<Json, CallError> {
-        let _working = self.asks.begin(method, &options.cancel);
         self.calls.request(method, params, options).await
+    }
+
+    /// The answers to what a modern server asks for a call; nothing where it asks nothing.
+    async fn told(
+        &self,
+        requests: Vec<(String, String, Option<Object>)>,
+        call: &Cancel,
+    ) -> Result<Option<Object>, CallError> {
+        let mut told = Object::default();
+        for (key, method, params) in requests {
+            let shown = crate::clean::line(&method, 80);
+            let asked = (method, params.unwrap_or_default());
+            match self.asks.fill(asked, call).await {
+                Ok(answer) => told.insert(key, answer),
+                Err(_) if call.is_cancelled() => {
+                    return Err(CallError::Cancelled(call.cancelled().await));
+                }
+                Err(error) => {
+                    let why = error.message();
+                    return Err(CallError::Reply(format!(
+                        "it asks for `{shown}` before it answers: {why}"
+                    )));
+                }
+            }
+        }
+        Ok((!told.is_empty()).then_some(told))
     }
 
     /// Tells the server something. Waits while it is slow to read.
@@ -323,24 +349,6 @@ fn with_envelope(params: Option<Object>, envelope: &Object, level: Option<LogLev
     }
     params.insert("_meta", meta.into());
     params
-}
-
-/// The answers to what a modern server asks; nothing where it asks nothing.
-fn told(requests: Vec<(String, String, Option<Object>)>) -> Result<Option<Object>, CallError> {
-    let mut told = Object::default();
-    for (key, method, params) in requests {
-        match asked::answer(&method, params.as_ref()) {
-            Ok(answer) => told.insert(key, answer),
-            Err(error) => {
-                let method = crate::clean::line(&method, 80);
-                let why = error.message();
-                return Err(CallError::Reply(format!(
-                    "it asks for `{method}` before it answers: {why}"
-                )));
-            }
-        }
-    }
-    Ok((!told.is_empty()).then_some(told))
 }
 
 /// How often one call is repeated with what its server asked for.

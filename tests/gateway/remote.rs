@@ -15,7 +15,7 @@ use crate::stage::Stage;
 const ALL: &str = r#"@id("all") @reason("A test.") permit (principal, action, resource);"#;
 
 /// A server that listens, and ends with the test.
-struct Listening {
+pub(crate) struct Listening {
     child: Child,
     port: u16,
 }
@@ -40,7 +40,7 @@ impl Listening {
         server
     }
 
-    fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 }
@@ -53,7 +53,8 @@ impl Drop for Listening {
     }
 }
 
-fn everything(node: &real::Node, transport: &str) -> Listening {
+/// The reference server, over one of its transports.
+pub(crate) fn everything(node: &real::Node, transport: &str) -> Listening {
     let mut command = Command::new(&node.program);
     Listening::start(command.arg(node.server("everything")).arg(transport))
 }
@@ -64,7 +65,9 @@ fn call(stage: &Stage, name: &str) -> Option<Value> {
         { "list": echo },
         { "call": echo, "args": { "message": "far" } },
     ]);
-    Client::Python.run("remote", &stage.gateway(), None, steps)
+    let got = Client::Python.run("remote", &stage.gateway(), None, steps)?;
+    assert!(got["results"][0]["missing"].is_null(), "{got}");
+    Some(got)
 }
 
 fn records(stage: &Stage) -> Vec<Value> {
@@ -110,6 +113,26 @@ fn a_real_server_is_reached_over_each_transport() {
         let (code, replayed) = stage.says(&["audit", "replay"]);
         assert_eq!(code, Some(0), "{replayed}");
     }
+}
+
+/// The newest client asks once which tools there are, and does not listen for others.
+#[test]
+fn one_list_of_a_modern_client_has_a_remote_servers_tools() {
+    let test = "one_list_of_a_modern_client_has_a_remote_servers_tools";
+    let (Some(node), Some(_)) = (need(real::node(), test), need(real::python_client(), test))
+    else {
+        return;
+    };
+    let server = everything(node, "streamableHttp");
+    let stage = Stage::new();
+    stage.servers(&json!({ "far": { "url": server.url("/mcp") } }));
+    stage.policy(ALL);
+    let steps = json!([{ "list": null }, { "call": "far__echo", "args": { "message": "far" } }]);
+    let got = Client::Python.run_as(test, "auto", &stage.gateway(), steps);
+    let got = got.unwrap();
+    let listed = got["results"][0]["tools"].as_array().unwrap();
+    assert!(listed.contains(&json!("far__echo")), "{got}");
+    assert_eq!(got["results"][1]["text"], "Echo: far", "{got}");
 }
 
 /// A server of the official Python library, which speaks both eras.

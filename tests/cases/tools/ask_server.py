@@ -10,6 +10,8 @@ Tools:
   said {}       the capabilities that the client declared, and what came back at the start
   needs {"error": {...}}   answers with this JSON-RPC error
   note {"notify":[...]}    sends notifications only
+With --modern it is a server of 2026-07-28: `ask` gives back a result that requires input, and goes on when the call is repeated
+with it; the capabilities are those of the call.
 """
 import sys, json
 
@@ -69,12 +71,23 @@ class Server:
             if "file" in args:
                 with open(args["file"], encoding="utf-8") as file:
                     args["requests"] = json.load(file)
-            said = self.ask(args["requests"], args.get("notify", ()), args.get("drop", False), id)
+            if "--modern" in sys.argv and "inputResponses" not in params:
+                asked = {f"q{n}": request for n, request in enumerate(args["requests"])}
+                return send({"id": id, "result": {
+                    "resultType": "input_required", "inputRequests": asked, "requestState": "the state"}})
+            if "--modern" in sys.argv:
+                assert params["requestState"] == "the state", params
+                responses = params["inputResponses"]
+                said = [{"result": responses[f"q{n}"]} for n, _ in enumerate(args["requests"])]
+            else:
+                said = self.ask(args["requests"], args.get("notify", ()), args.get("drop", False), id)
         elif name == "note":
             for note in args["notify"]:
                 send(note)
             said = []
         else:
+            if "--modern" in sys.argv:
+                self.capabilities = params["_meta"]["io.modelcontextprotocol/clientCapabilities"]
             said = {"capabilities": self.capabilities, "at_start": self.at_start}
         text = {"type": "text", "text": json.dumps(said)}
         send({"id": id, "result": {"content": [text]}})
@@ -83,7 +96,11 @@ class Server:
         while True:
             message = self.later.pop(0) if self.later else self.read()
             method, id = message.get("method"), message.get("id")
-            if method == "initialize":
+            if method == "server/discover" and "--modern" in sys.argv:
+                send({"id": id, "result": {
+                    "resultType": "complete", "supportedVersions": ["2026-07-28"],
+                    "capabilities": {"tools": {}}, "ttlMs": 0, "cacheScope": "private"}})
+            elif method == "initialize":
                 self.capabilities = message["params"]["capabilities"]
                 if "--at-start" in sys.argv:
                     with open(sys.argv[sys.argv.index("--at-start") + 1], encoding="utf-8") as file:

@@ -4,6 +4,7 @@
 mod forms;
 mod links;
 mod models;
+mod modern;
 mod offers;
 mod real;
 mod talk;

@@ -7,17 +7,47 @@ use crate::real::{self, need, path_text};
 use crate::stage::{Stage, node_server};
 
 use super::talk::PERMIT_USE;
+use crate::remote::everything;
+
+const TEST: &str = "everything_asks_back";
 
 /// The reference server's form, request to a model and roots, through the gateway.
 #[test]
 fn everything_asks_back() {
-    const TEST: &str = "everything_asks_back";
     let Some(node) = need(real::node(), TEST) else {
         return;
     };
+    asks_back(Where::Here, &node_server(node, "everything", &[]));
+}
+
+/// The same from a server that is spoken to over HTTP.
+#[test]
+fn everything_asks_back_from_afar() {
+    let Some(node) = need(real::node(), TEST) else {
+        return;
+    };
+    let far = everything(node, "streamableHttp");
+    asks_back(Where::Elsewhere, &json!({ "url": far.url("/mcp") }));
+}
+
+/// Where a server runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Where {
+    Here,
+    Elsewhere,
+}
+
+const PERMIT_CONNECT: &str = r#"
+@id("connect")
+@reason("The test's own servers.")
+permit (principal, action == Action::"server.connect", resource);
+"#;
+
+#[track_caller]
+fn asks_back(place: Where, server: &Value) {
     let stage = Stage::new();
-    stage.servers(&json!({ "everything": node_server(node, "everything", &[]) }));
-    stage.policy(PERMIT_USE);
+    stage.servers(&json!({ "everything": server }));
+    stage.policy(&format!("{PERMIT_USE}{PERMIT_CONNECT}"));
     let filled = json!({ "name": "Ada", "check": true, "integer": 42 });
     let answers = json!([
         { "contains": "asks you to fill in this form", "content": filled },
@@ -47,12 +77,11 @@ fn everything_asks_back() {
         "{got}"
     );
     assert!(result(4).contains("forty-two"), "{got}");
-    // The root is the project, as Creance knows it, and not what the client says.
+    // The root is the project, as Creance knows it, and not what the client says; none for a server that
+    // runs elsewhere.
     let project = path_text(&stage.project);
-    assert!(
-        result(5).contains(&project) && !result(5).contains("file:///etc"),
-        "{got}"
-    );
+    assert_eq!(result(5).contains(&project), place == Where::Here, "{got}");
+    assert!(!result(5).contains("file:///etc"), "{got}");
     let asked = got["asked"].as_array().unwrap();
     assert_eq!(asked.len(), 2, "{got}");
     let form = asked[0].as_str().unwrap();

@@ -31,9 +31,19 @@ pub(super) struct Talk {
 
 #[track_caller]
 pub(super) fn desk(test: &str, policy: &str) -> Option<Desk> {
+    desk_of(test, policy, &["case/ask_server.py"])
+}
+
+/// The same with a server of 2026-07-28.
+#[track_caller]
+pub(super) fn modern_desk(test: &str, policy: &str) -> Option<Desk> {
+    desk_of(test, policy, &["case/ask_server.py", "--modern"])
+}
+
+fn desk_of(test: &str, policy: &str, command: &[&str]) -> Option<Desk> {
     let desk = Desk::new(test)?;
     desk.stage.write("home/project/case/ask_server.py", SERVER);
-    let server = desk.python(&["case/ask_server.py"]);
+    let server = desk.python(command);
     desk.stage.servers(&json!({ "asks": server }));
     desk.stage.policy(policy);
     Some(desk)

@@ -11,7 +11,10 @@ use crate::cases::desk::PERMIT_ALL;
 /// The Python client in one mode, through the gateway.
 #[track_caller]
 fn run(test: &str, stage: &Stage, mode: &str, steps: &Value) -> Option<Value> {
-    Client::Python.run_as(test, mode, &stage.gateway(), steps.clone())
+    let got = Client::Python.run_as(test, mode, &stage.gateway(), steps.clone())?;
+    let mut results = got["results"].as_array().unwrap().iter();
+    assert!(results.all(|result| result["missing"].is_null()), "{got}");
+    Some(got)
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Subscriptions, changes of lists and log messages, in all four pairs of eras.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use super::{ERAS, Era, Pair, greeting, reply};
@@ -199,5 +201,26 @@ fn log_messages_come_at_the_level_that_is_wanted() {
         if server == Era::Legacy {
             assert!(pair.desk.notes("demo").contains(&"level".to_owned()));
         }
+    }
+}
+
+/// A modern client that does not listen hears of no change: its first list waits for servers that are
+/// being started, and not for one that a person is asked about.
+#[test]
+fn one_list_is_enough_for_a_modern_client() {
+    for server in ERAS {
+        let test = "eras_one_list";
+        let Some(mut pair) = Pair::permitted(test, Era::Modern, &script(server)) else {
+            return;
+        };
+        let first = pair.result("tools/list", &json!({}));
+        assert_eq!(first["tools"][0]["name"], "demo__hello", "{first}");
+        let Some(mut pair) = Pair::open(test, Era::Modern, &script(server), "") else {
+            return;
+        };
+        let begun = Instant::now();
+        let first = pair.result("tools/list", &json!({}));
+        assert_eq!(first["tools"][0]["name"], "creance_status", "{first}");
+        assert!(begun.elapsed() < Duration::from_secs(8), "{begun:?}");
     }
 }
