@@ -217,23 +217,9 @@ async fn connect(
     let authorised = authorised::of((line, agent), (definition, remote), &action.server);
     let holds = Holds::default();
     let facts = as_connected(&action);
-    let hear = |upstream: &Upstream| {
-        phase(Phase::Connected(&Newcomer {
-            upstream,
-            facts: &facts,
-            holds: &holds,
-            // It runs somewhere else: nothing of this machine is its own.
-            grant: &Grant::default(),
-        }));
-    };
-    let opened =
-        reach(&action, (definition, remote), authorised).map(|(upstream, events, open)| {
-            let upstream = upstream.paused_by(holds.clone());
-            hear(&upstream);
-            (upstream, events, open)
-        });
-    let shaken = match opened {
-        Ok(opened) => shake(definition, opened, (known, limit)).await,
+    let ear = (&facts, &holds, phase);
+    let shaken = match reach(&action, (definition, remote), authorised) {
+        Ok(opened) => shake(definition, opened, (known, limit), ear).await,
         Err(error) => Err(error),
     };
     let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -292,11 +278,21 @@ fn reach(
     opened.map_err(|why| unreachable(remote, &why))
 }
 
+/// Shakes hands, once somebody listens to what the server asks.
 async fn shake(
     definition: &ServerDefinition,
     (upstream, events, connected): Opened,
     (known, limit): (Known, Duration),
+    (facts, holds, phase): (&ServerFacts, &Holds, &(impl Fn(Phase<'_>) + Sync)),
 ) -> Result<(Upstream, ServerHello, Connected, UpstreamEvents), StartError> {
+    let upstream = upstream.paused_by(holds.clone());
+    phase(Phase::Connected(&Newcomer {
+        upstream: &upstream,
+        facts,
+        holds,
+        // It runs somewhere else: nothing of this machine is its own.
+        grant: &Grant::default(),
+    }));
     match upstream.greet(link::CREANCE, known, limit).await {
         Ok(hello) => Ok((upstream, hello, connected, events)),
         Err(error) => {
