@@ -159,7 +159,8 @@ impl Client {
     ) -> Result<Json, CallError> {
         if self.is_modern() {
             let unanswered = || CallError::Closed("the client did not come back".to_owned());
-            return self.rounds.ask(method, params).await.ok_or_else(unanswered);
+            let answer = self.rounds.ask((method, options.key), params).await;
+            return answer.ok_or_else(unanswered);
         }
         self.wire.request(method, Some(params), options).await
     }

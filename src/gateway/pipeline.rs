@@ -189,6 +189,7 @@ pub(super) fn options(
         hard_max: timeout * HARD_FACTOR,
         progress,
         cancel,
+        offers: gateway.offers_now(member),
         ..CallOptions::within(timeout)
     }
 }

@@ -40,6 +40,8 @@ pub(super) struct Work {
 #[derive(Debug)]
 pub(super) struct Ask {
     method: String,
+    /// What a server calls it.
+    key: Option<String>,
     params: Object,
     answer: oneshot::Sender<Json>,
 }
@@ -93,10 +95,15 @@ impl Default for Rounds {
 
 impl Rounds {
     /// Asks, and waits for the client to answer; `None` where it does not come back.
-    pub(super) async fn ask(&self, method: &str, params: Object) -> Option<Json> {
+    pub(super) async fn ask(
+        &self,
+        (method, key): (&str, Option<String>),
+        params: Object,
+    ) -> Option<Json> {
         let (answer, answered) = oneshot::channel();
         self.lock().asks.push(Ask {
             method: method.to_owned(),
+            key: key.filter(|key| is_plain(key)),
             params,
             answer,
         });
@@ -144,11 +151,7 @@ impl Rounds {
         let ticket = Ticket(state.last);
         let until = (self.begun.elapsed() + PARKED).as_secs();
         let sealed = self.seal(ticket, until, work.request);
-        let asks: Vec<(String, Ask)> = asks
-            .into_iter()
-            .enumerate()
-            .map(|(at, ask)| (format!("creance-{}-{at}", ticket.0), ask))
-            .collect();
+        let asks = named(asks, ticket);
         let requests = asks.iter().map(|(key, ask)| {
             let request = Json::object([
                 ("method", Json::String(ask.method.clone())),
@@ -238,6 +241,26 @@ impl Rounds {
     }
 }
 
+/// A name for each question: the server's own, where it has one that no other question of the answer has.
+fn named(asks: Vec<Ask>, ticket: Ticket) -> Vec<(String, Ask)> {
+    let mut named: Vec<(String, Ask)> = Vec::new();
+    for (at, mut ask) in asks.into_iter().enumerate() {
+        let own = ask.key.take();
+        let own = own.filter(|key| !named.iter().any(|(taken, _)| taken == key));
+        named.push((
+            own.unwrap_or_else(|| format!("creance-{}-{at}", ticket.0)),
+            ask,
+        ));
+    }
+    named
+}
+
+/// Whether a server's name for a question can be passed on: a short word, and none of ours.
+fn is_plain(key: &str) -> bool {
+    let word = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
+    (1..=64).contains(&key.len()) && key.bytes().all(word) && !key.starts_with("creance-")
+}
+
 /// Who asks what, without what changes from one round to the next.
 pub(super) fn request_digest(agent: &str, method: &str, params: Option<&Object>) -> Digest {
     let mut params = params.cloned().unwrap_or_default();
@@ -283,8 +306,11 @@ mod tests {
         let rounds = std::sync::Arc::new(Rounds::default());
         let own = request_digest("a", "tools/call", None);
         let asking = std::sync::Arc::clone(&rounds);
-        let asked =
-            tokio::spawn(async move { asking.ask("elicitation/create", Object::default()).await });
+        let asked = tokio::spawn(async move {
+            asking
+                .ask(("elicitation/create", None), Object::default())
+                .await
+        });
         let mut news = rounds.news();
         news.wait_for(|news| *news > 0).await.unwrap();
         assert!(rounds.take(&envelope("{}")).is_empty());
@@ -319,6 +345,7 @@ mod tests {
             let (answer, _) = oneshot::channel();
             Ask {
                 method: "elicitation/create".to_owned(),
+                key: None,
                 params: Object::default(),
                 answer,
             }

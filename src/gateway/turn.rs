@@ -28,9 +28,10 @@ impl Gateway {
         };
         let agent = self.client().agent();
         let request = request_digest(&agent.name, &method, params.as_ref());
-        let again = params.as_ref().is_some_and(|params| {
-            params.get("requestState").is_some() || params.get("inputResponses").is_some()
-        });
+        // Answers without a state belong to no call that waits: this is a new one, which asks for itself.
+        let again = params
+            .as_ref()
+            .is_some_and(|params| params.get("requestState").is_some());
         let work = if again {
             let params = params.unwrap_or_default();
             self.client().rounds().resume(request, &params)

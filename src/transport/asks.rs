@@ -87,6 +87,8 @@ pub(crate) enum Asked {
 pub(crate) struct Ask {
     pub(crate) method: String,
     pub(crate) params: Object,
+    /// What a modern server calls it.
+    pub(crate) key: Option<String>,
     pub(crate) origin: Origin,
     /// Given up by the server, or the server is gone.
     pub(crate) cancel: Cancel,
@@ -100,6 +102,20 @@ enum Back {
     Line(Id, Asks),
     /// To the call that the server wants it for; nowhere, once it was given.
     Call(Option<oneshot::Sender<Result<Json, RpcError>>>),
+}
+
+/// What a modern server wants to know, once somebody answers.
+#[derive(Debug)]
+pub(super) struct Wanted(oneshot::Receiver<Result<Json, RpcError>>);
+
+impl Wanted {
+    /// The answer.
+    ///
+    /// # Errors
+    /// It is refused, or nobody answers.
+    pub(super) async fn answer(self) -> Result<Json, RpcError> {
+        self.0.await.unwrap_or_else(|_| Err(nobody()))
+    }
 }
 
 /// The requests of one server, for one reader.
@@ -171,6 +187,7 @@ impl Asks {
         let ask = Ask {
             method,
             params,
+            key: None,
             origin: origin.unwrap_or_default(),
             cancel,
             back: Back::Line(id.clone(), self.clone()),
@@ -180,40 +197,41 @@ impl Asks {
         Ok(())
     }
 
-    /// Has something answered that a modern server wants to know for a call, before it goes on with it.
+    /// Hands over what a modern server wants to know for a call before it goes on with it.
     ///
     /// # Errors
-    /// It may not be asked, or nobody answers.
-    pub(super) async fn fill(
+    /// It may not be asked.
+    pub(super) fn want(
         &self,
-        (method, params): (String, Object),
+        (key, method, params): (&str, String, Object),
         call: &Cancel,
-    ) -> Result<Json, RpcError> {
-        if method == "ping" {
-            return Ok(Json::Object(Object::default()));
-        }
+    ) -> Result<Wanted, RpcError> {
         let (tell, told) = oneshot::channel();
-        {
-            let table = self.lock();
-            let listening = METHODS.contains(&method.as_str());
-            let taker = table.taker.clone().filter(|_| listening);
-            let taker = taker.ok_or_else(no_method)?;
-            let origin = table.account.as_ref().map(|account| account.origin());
-            let ask = Ask {
-                method,
-                params,
-                // It is asked for this call and no other.
-                origin: Origin {
-                    calls: vec![call.clone()],
-                    ..origin.unwrap_or_default()
-                },
-                cancel: call.clone(),
-                back: Back::Call(Some(tell)),
-            };
-            let sent = taker.try_send(Asked::Request(ask));
-            sent.map_err(|_| too_many())?;
+        if method == "ping" {
+            // It fails where nobody waits, and somebody does.
+            let _ = tell.send(Ok(Json::Object(Object::default())));
+            return Ok(Wanted(told));
         }
-        told.await.unwrap_or_else(|_| Err(nobody()))
+        let table = self.lock();
+        let known = METHODS.contains(&method.as_str());
+        let taker = table.taker.as_ref().filter(|_| known);
+        let taker = taker.ok_or_else(no_method)?;
+        let origin = table.account.as_ref().map(|account| account.origin());
+        let ask = Ask {
+            method,
+            params,
+            key: Some(key.to_owned()),
+            // It is asked for this call and no other.
+            origin: Origin {
+                calls: vec![call.clone()],
+                ..origin.unwrap_or_default()
+            },
+            cancel: call.clone(),
+            back: Back::Call(Some(tell)),
+        };
+        let sent = taker.try_send(Asked::Request(ask));
+        sent.map_err(|_| too_many())?;
+        Ok(Wanted(told))
     }
 
     /// Takes a notification that is about requests; gives back one that is not.

@@ -27,6 +27,10 @@ pub(crate) struct CallOptions {
     pub(crate) progress: Progress,
     /// Ends the call when its result is wanted no more.
     pub(crate) cancel: Cancel,
+    /// What a modern server may ask back in this call; `None` for all that is declared to it.
+    pub(crate) offers: Option<Object>,
+    /// What is asked is called so by who asks it: a modern client sees it where it can be used.
+    pub(crate) key: Option<String>,
 }
 
 /// What happens with progress reports of a call.
@@ -120,6 +124,8 @@ impl CallOptions {
             hard_max: timeout,
             progress: Progress::Ignore,
             cancel: Cancel::default(),
+            offers: None,
+            key: None,
         }
     }
 }

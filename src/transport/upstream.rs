@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use crate::protocol::json::{Json, Object};
 use crate::protocol::mcp::era::{self, Outcome};
 use crate::protocol::mcp::{Listing, LogLevel, Page, Pages};
-use crate::protocol::rpc::{Message, Notification};
+use crate::protocol::rpc::{Message, Notification, RpcError};
 use crate::protocol::tools::{ListBounds, ListError, ToolList};
 
 use super::asks::Asks;
@@ -244,7 +244,7 @@ impl Upstream {
             return self.ask(method, params, options).await;
         };
         let level = *self.level.lock().unwrap_or_else(PoisonError::into_inner);
-        let params = with_envelope(params, envelope, level);
+        let params = with_envelope(params, envelope, (level, options.offers.as_ref()));
         let mut round = params.clone();
         for _ in 0..ROUNDS_MAX {
             let result = self.ask(method, Some(round), options.clone()).await?;
@@ -275,28 +275,27 @@ impl Upstream {
         self.calls.request(method, params, options).await
     }
 
-    /// The answers to what a modern server asks for a call; nothing where it asks nothing.
+    /// The answers to what a modern server asks for a call, all of it at once; nothing where it asks
+    /// nothing.
     async fn told(
         &self,
         requests: Vec<(String, String, Option<Object>)>,
         call: &Cancel,
     ) -> Result<Option<Object>, CallError> {
-        let mut told = Object::default();
+        let mut wanted = Vec::new();
         for (key, method, params) in requests {
             let shown = crate::clean::line(&method, 80);
-            let asked = (method, params.unwrap_or_default());
-            match self.asks.fill(asked, call).await {
-                Ok(answer) => told.insert(key, answer),
-                Err(_) if call.is_cancelled() => {
-                    return Err(CallError::Cancelled(call.cancelled().await));
-                }
-                Err(error) => {
-                    let why = error.message();
-                    return Err(CallError::Reply(format!(
-                        "it asks for `{shown}` before it answers: {why}"
-                    )));
-                }
-            }
+            let asked = (key.as_str(), method, params.unwrap_or_default());
+            let want = self.asks.want(asked, call);
+            wanted.push((want.map_err(|error| refused(&shown, &error))?, key, shown));
+        }
+        let mut told = Object::default();
+        for (want, key, shown) in wanted {
+            let answer = tokio::select! {
+                answer = want.answer() => answer,
+                why = call.cancelled() => return Err(CallError::Cancelled(why)),
+            };
+            told.insert(key, answer.map_err(|error| refused(&shown, &error))?);
         }
         Ok((!told.is_empty()).then_some(told))
     }
@@ -334,8 +333,17 @@ impl Upstream {
     }
 }
 
+fn refused(method: &str, error: &RpcError) -> CallError {
+    let why = error.message();
+    CallError::Reply(format!("it asks for `{method}` before it answers: {why}"))
+}
+
 /// What is said with a request to a modern server, beside what stands in its `_meta` already.
-fn with_envelope(params: Option<Object>, envelope: &Object, level: Option<LogLevel>) -> Object {
+fn with_envelope(
+    params: Option<Object>,
+    envelope: &Object,
+    (level, offers): (Option<LogLevel>, Option<&Object>),
+) -> Object {
     let mut params = params.unwrap_or_default();
     let mut meta = match params.remove("_meta") {
         Some(Json::Object(meta)) => meta,
@@ -343,6 +351,9 @@ fn with_envelope(params: Option<Object>, envelope: &Object, level: Option<LogLev
     };
     for (key, value) in envelope.iter() {
         meta.insert(key, value.clone());
+    }
+    if let Some(offers) = offers {
+        meta.insert(era::META_CAPABILITIES, offers.clone().into());
     }
     if let Some(level) = level {
         meta.insert(era::META_LOG_LEVEL, level.name().into());

@@ -36,7 +36,7 @@ pub(crate) struct Asker {
     /// As it was when it started.
     pub(crate) facts: ServerFacts,
     /// What it was told that it may ask.
-    pub(super) offers: Offers,
+    pub(crate) offers: Offers,
     /// The project's root, where it may read it.
     pub(super) root: Option<std::path::PathBuf>,
     /// What stands while it waits for a person or a model.

@@ -29,7 +29,7 @@ pub(super) async fn answer(
     params: Object,
     cancel: &Cancel,
 ) -> Result<Json, RpcError> {
-    let offers = hearing.asker.offers;
+    let offers = hearing.offers;
     match params.get("mode").map(Json::as_str) {
         None | Some(Some("form")) if offers.forms.is_made() => form(hearing, params, cancel).await,
         Some(Some("url")) if offers.links.is_made() => {
@@ -132,7 +132,7 @@ async fn pass(
     link: Result<Link, Refused>,
     cancel: &Cancel,
 ) -> Result<Object, RpcError> {
-    if !hearing.asker.offers.links.is_made() {
+    if !hearing.offers.links.is_made() {
         let why = "the client does not offer to open links";
         return Err(RpcError::new(INVALID_PARAMS, why));
     }

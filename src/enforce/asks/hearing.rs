@@ -19,6 +19,7 @@ use crate::transport::{CallError, CallOptions, Cancel, Origin};
 
 use super::asker::Asker;
 use super::chain::Chains;
+use super::offers::Offers;
 use super::{elicit, roots, sample};
 
 /// The standard's word for "no": outside the range that it keeps for itself.
@@ -44,6 +45,10 @@ pub(crate) struct Hearing<'a> {
     pub(crate) origin: &'a Origin,
     /// The client.
     pub(crate) client: &'a dyn Counterpart,
+    /// What it offers this server now.
+    pub(crate) offers: Offers,
+    /// What the server calls what it asks, where it says so.
+    pub(crate) key: Option<&'a str>,
     /// Whether what people fill in goes on record.
     pub(crate) answers: Answers,
 }
@@ -181,7 +186,11 @@ impl Hearing<'_> {
     ) -> Result<T, No> {
         let (_, seq) = self.line.point.redeem(permit).map_err(No::Denied)?;
         let mut record = Record::new(self.line, seq);
-        let request = self.client.put(method, params, CallOptions::within(limit));
+        let options = CallOptions {
+            key: self.key.map(str::to_owned),
+            ..CallOptions::within(limit)
+        };
+        let request = self.client.put(method, params, options);
         let answer = tokio::select! {
             answer = request => answer,
             why = cancel.cancelled() => Err(CallError::Cancelled(why)),

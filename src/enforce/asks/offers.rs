@@ -69,6 +69,29 @@ impl Offers {
         }
     }
 
+    /// All that can be put to a client of whatever kind: a modern one says what it can with each request.
+    pub(crate) fn all() -> Self {
+        Self {
+            forms: Offer::Yes,
+            links: Offer::Yes,
+            sampling: Offer::Yes,
+            tools: Offer::Yes,
+            roots: Offer::Yes,
+        }
+    }
+
+    /// What both offer.
+    pub(crate) fn and(self, other: Self) -> Self {
+        let both = |one: Offer, other: Offer| Offer::from(one.is_made() && other.is_made());
+        Self {
+            forms: both(self.forms, other.forms),
+            links: both(self.links, other.links),
+            sampling: both(self.sampling, other.sampling),
+            tools: both(self.tools, other.tools),
+            roots: both(self.roots, other.roots),
+        }
+    }
+
     /// Without what the policies in force deny this server whatever it asks.
     pub(crate) fn permitted(self, line: &Line, agent: &Agent, server: &ServerFacts) -> Self {
         let sampling = keep(self.sampling, line, agent, &some_sample(server));

@@ -10,7 +10,7 @@ use super::hearing::{Hearing, no_method};
 /// Answers `roots/list`.
 pub(super) fn answer(hearing: Hearing<'_>) -> Result<Json, RpcError> {
     let asker = hearing.asker;
-    if !asker.offers.roots.is_made() {
+    if !hearing.offers.roots.is_made() {
         return Err(no_method());
     }
     let root = asker.root.as_deref();

@@ -28,7 +28,7 @@ pub(super) async fn answer(
     params: Object,
     cancel: &Cancel,
 ) -> Result<Json, RpcError> {
-    let offers = hearing.asker.offers;
+    let offers = hearing.offers;
     if !offers.sampling.is_made() {
         return Err(no_method());
     }

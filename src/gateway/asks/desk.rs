@@ -39,7 +39,10 @@ impl Gateway {
     /// Tells a server that is about to shake hands what it may ask back, and listens to it from now on.
     pub(in crate::gateway) fn lend_ear(&self, member: &Arc<Member>, newcomer: &Newcomer<'_>) {
         let agent = self.client().agent();
-        let offers = Offers::of(&self.client().offers());
+        let offers = match self.client().is_modern() {
+            true => Offers::all(),
+            false => Offers::of(&self.client().offers()),
+        };
         let offers = offers.permitted(self.line(), &agent, newcomer.facts);
         let capabilities = offers.to_capabilities();
         if capabilities.is_empty() {
@@ -56,17 +59,30 @@ impl Gateway {
         self.spawn(take(self.handle(), (Arc::clone(member), asker), inbox));
     }
 
+    /// What a modern server may ask back in a call that a modern client makes now: what this client says
+    /// with its requests. `None` for clients that said it once.
+    pub(in crate::gateway) fn offers_now(&self, member: &Member) -> Option<Object> {
+        if !self.client().is_modern() {
+            return None;
+        }
+        let asker = self.desk().asker(member);
+        let offers = asker.map(|asker| asker.offers.and(Offers::of(&self.client().offers())));
+        Some(offers.unwrap_or_default().to_capabilities())
+    }
+
     /// Decides and answers one thing that a server asks: the one way from servers to the client.
     async fn hear(
         &self,
         member: &Member,
         asker: &Asker,
-        (method, params, origin): (&str, Object, &Origin),
-        cancel: &Cancel,
+        (ask, params, origin): (&Ask, Object, &Origin),
     ) -> Result<Json, RpcError> {
         let (agent, facts) = (self.client().agent(), facts(member, asker));
-        let hearing = self.hearing(&agent, asker, (&facts, origin));
-        hearing.answer(method, params, cancel).await
+        let hearing = Hearing {
+            key: ask.key.as_deref(),
+            ..self.hearing(&agent, asker, (&facts, origin))
+        };
+        hearing.answer(&ask.method, params, &ask.cancel).await
     }
 
     /// A server's error that says that pages must be opened first, with the links that may be passed on;
@@ -101,6 +117,8 @@ impl Gateway {
             chains: &self.desk().chains,
             origin,
             client: self.client(),
+            offers: asker.offers.and(Offers::of(&self.client().offers())),
+            key: None,
             answers: match self.settings().record_answers {
                 true => Answers::Recorded,
                 false => Answers::Unrecorded,
@@ -154,9 +172,7 @@ async fn take(
 async fn answer(gateway: &Gateway, member: &Member, asker: &Asker, mut ask: Ask) {
     let params = std::mem::take(&mut ask.params);
     let origin = std::mem::take(&mut ask.origin);
-    let cancel = ask.cancel.clone();
-    let asked = (ask.method.as_str(), params, &origin);
-    let outcome = gateway.hear(member, asker, asked, &cancel).await;
+    let outcome = gateway.hear(member, asker, (&ask, params, &origin)).await;
     ask.answer(outcome).await;
 }
 

@@ -295,11 +295,12 @@ impl Desk {
         text(&self.call("creance_status", &json!({})))
     }
 
-    /// The records of the audit log.
+    /// The records of the audit log; without one that is just being written.
     pub(crate) fn records(&self) -> Vec<Value> {
         let file = self.stage.home.join(".local/state/creance/audit.jsonl");
         let text = fs::read_to_string(file).unwrap();
-        text.lines()
+        text.split_inclusive('\n')
+            .filter(|line| line.ends_with('\n'))
             .map(|line| serde_json::from_str(line).unwrap())
             .collect()
     }
