@@ -217,6 +217,32 @@ TOOLS = {
     "json_schema_2020_12_tool": ("Tool with JSON Schema 2020-12 features", DRAFT, simple("ok")),
 }
 
+
+
+def change_tools(_arguments, _meta):
+    """Another tool in the place of the last one: two changes at once are none otherwise."""
+    global changes
+    changes += 1
+    TOOLS.pop(f"test_another_tool_{changes - 1}", None)
+    TOOLS[f"test_another_tool_{changes}"] = ("Comes and goes", NOTHING, simple("ok"))
+    tell("notifications/tools/list_changed", {})
+    return content(text("ok"))
+
+
+def change_prompts(_arguments, _meta):
+    """The same with a prompt."""
+    global changes
+    changes += 1
+    PROMPTS.pop(f"test_another_prompt_{changes - 1}", None)
+    PROMPTS[f"test_another_prompt_{changes}"] = []
+    tell("notifications/prompts/list_changed", {})
+    return content(text("ok"))
+
+
+changes = 0
+TOOLS["test_trigger_tool_change"] = ("Changes the list of tools", NOTHING, change_tools)
+TOOLS["test_trigger_prompt_change"] = ("Changes the list of prompts", NOTHING, change_prompts)
+
 RESOURCES = [
     ("test://static-text", "text/plain", {"text": "This is the content of the static text resource."}),
     ("test://static-binary", "image/png", {"blob": PNG}),
