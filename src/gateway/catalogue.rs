@@ -7,7 +7,9 @@ use std::sync::Arc;
 use crate::clean;
 use crate::enforce::{Line, Server, Tool, call, reply};
 use crate::protocol::json::{Json, Object};
+use crate::protocol::mcp::Era;
 use crate::protocol::names::{self, CLIENT_PREFIX, NameMode, Renamed};
+use crate::protocol::tools::param_fields;
 use crate::request::{Action, Agent, ServerId, Source};
 
 use super::member::Member;
@@ -53,9 +55,16 @@ impl Catalogue {
                 continue;
             };
             let book = server.tools();
-            let (offered, tasks) = book.offered.into_iter().partition(|tool| !wants_task(tool));
-            let offered: Vec<Arc<Tool>> = offered;
+            let (offered, tasks): (Vec<_>, Vec<_>) =
+                book.offered.into_iter().partition(|tool| !wants_task(tool));
+            let (offered, marked): (Vec<_>, Vec<_>) = offered
+                .into_iter()
+                .partition(|tool| bad_marks(&server, tool).is_none());
             let mut left: Vec<(String, String)> = book.left_out;
+            left.extend(marked.iter().filter_map(|tool| {
+                let why = bad_marks(&server, tool)?;
+                Some((tool.name().to_owned(), why))
+            }));
             left.extend(tasks.iter().map(|tool: &Arc<Tool>| {
                 let why = "it runs as a task only, and tasks are not passed on";
                 (tool.name().to_owned(), why.to_owned())
@@ -177,6 +186,15 @@ fn hopeless(line: &Line, agent: &Agent, entry: &Entry) -> bool {
         .queries(agent, &run)
         .iter()
         .any(|query| store.never_allows(query).is_some())
+}
+
+/// Why a tool of a modern server over HTTP cannot be called: its schema marks arguments for fields of the
+/// request in a way that MCP does not know.
+fn bad_marks(server: &Server, tool: &Tool) -> Option<String> {
+    if server.elsewhere().is_none() || server.hello.era != Era::Modern {
+        return None;
+    }
+    param_fields(tool.offered.input_schema()?).err()
 }
 
 /// Whether a tool can be called as a task only.

@@ -105,7 +105,14 @@ impl Upstream {
         let options = CallOptions::within(limit);
         let mut params = Object::default();
         params.insert("_meta", self.envelope(client).into());
-        let result = match self.ask(era::DISCOVER, Some(params), options).await {
+        let mut answer = self
+            .ask(era::DISCOVER, Some(params.clone()), options.clone())
+            .await;
+        // One that refuses the revision and speaks it all the same is asked once more.
+        if matches!(&answer, Err(CallError::Rpc(error)) if era::speaks_ours(error)) {
+            answer = self.ask(era::DISCOVER, Some(params), options).await;
+        }
+        let result = match answer {
             Ok(result) => result,
             Err(CallError::Closed(why)) => return Err(CallError::Closed(why)),
             Err(_) => return Ok(None),

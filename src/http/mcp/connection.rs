@@ -182,7 +182,7 @@ impl Drive {
         let (Some(Ok(message)), Ok(body)) = (message, String::from_utf8(line)) else {
             return;
         };
-        let headed = Headed::of(&message);
+        let headed = self.shared.headed(&message);
         let body = body.trim_end().to_owned();
         self.open.retain(|_, (task, _)| !task.is_finished());
         match message {

@@ -14,9 +14,29 @@ pub(super) struct Headed {
     /// The revision that it tells of itself; `None` before 2026-07-28.
     pub(super) modern: Option<String>,
     name: Option<String>,
+    /// Arguments that stand in fields, by the name of the field.
+    params: Vec<(String, String)>,
 }
 
 impl Headed {
+    /// The tool that is called, and its arguments.
+    pub(super) fn called(message: &Message) -> Option<(&str, &Json)> {
+        let Message::Request(request) = message else {
+            return None;
+        };
+        let params = request
+            .params
+            .as_ref()
+            .filter(|_| request.method == "tools/call")?;
+        Some((params.get("name")?.as_str()?, params.get("arguments")?))
+    }
+
+    /// The same with arguments that stand in fields.
+    pub(super) fn with(mut self, params: Vec<(String, String)>) -> Self {
+        self.params = params;
+        self
+    }
+
     pub(super) fn of(message: &Message) -> Self {
         match message {
             Message::Request(Request { method, params, .. }) => Self::call(method, params.as_ref()),
@@ -38,6 +58,7 @@ impl Headed {
             method: method.to_owned(),
             modern: version.and_then(Json::as_str).map(str::to_owned),
             name: member(key).and_then(Json::as_str).map(str::to_owned),
+            params: Vec::new(),
         }
     }
 
@@ -55,6 +76,13 @@ impl Headed {
             .iter()
             .map(|name| ("mcp-name".to_owned(), carried(name)));
         fields.extend(name);
+        let params = self.params.iter();
+        fields.extend(params.map(|(name, value)| {
+            (
+                format!("mcp-param-{}", name.to_ascii_lowercase()),
+                carried(value),
+            )
+        }));
         fields
     }
 }

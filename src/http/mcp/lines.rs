@@ -2,6 +2,7 @@
 
 use crate::protocol::json::{Json, read};
 use crate::protocol::rpc::{Id, Message, Response, RpcError};
+use crate::protocol::tools::{ParamField, param_fields};
 
 /// What goes wrong between Creance and a remote server. Own codes lie outside the range of JSON-RPC.
 const TRANSPORT: i64 = 1;
@@ -36,6 +37,8 @@ pub(super) struct Told {
     pub(super) answers: bool,
     /// The revision that an answer to `initialize` agrees to.
     pub(super) version: Option<String>,
+    /// The arguments of the tools that an answer lists, as far as they stand in fields.
+    pub(super) tools: Vec<(String, Vec<ParamField>)>,
     /// Why it cannot be read.
     pub(super) unreadable: Option<String>,
 }
@@ -59,9 +62,22 @@ impl Told {
         Self {
             answers: answer.is_some(),
             version: version.and_then(Json::as_str).map(str::to_owned),
+            tools: answer.map(tools_in_fields).unwrap_or_default(),
             unreadable: None,
         }
     }
+}
+
+/// The tools that an answer lists, with their arguments that stand in fields.
+fn tools_in_fields(answer: &Json) -> Vec<(String, Vec<ParamField>)> {
+    let listed = answer.get("result").and_then(|result| result.get("tools"));
+    let listed = listed.and_then(Json::as_array).unwrap_or_default();
+    let fields = |tool: &Json| {
+        let name = tool.get("name")?.as_str()?.to_owned();
+        // One whose marks are bad is not used.
+        Some((name, param_fields(tool.get("inputSchema")?).ok()?))
+    };
+    listed.iter().filter_map(fields).collect()
 }
 
 fn is_answer(message: &Json, id: Option<&Id>) -> bool {

@@ -1,6 +1,7 @@
 //! What the parts of one connection share: who is at the other end, the session, and the way of lines to
 //! those who wait for them.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{mpsc, watch};
@@ -8,7 +9,8 @@ use tokio::task::AbortHandle;
 
 use crate::address::WebUrl;
 use crate::http::{Answer, Ask, Challenge, HttpError, Next, Verb};
-use crate::protocol::rpc::Id;
+use crate::protocol::rpc::{Id, Message};
+use crate::protocol::tools::ParamField;
 
 use super::connection::{Endpoint, Kind};
 use super::fields::Headed;
@@ -40,7 +42,12 @@ struct State {
     streams: bool,
     /// It speaks HTTP+SSE.
     events: bool,
+    /// Arguments of its tools that stand in fields.
+    params: HashMap<String, Vec<ParamField>>,
 }
+
+/// So many tools are kept that have arguments in fields: more than a list may have.
+const TOOLS_MAX: usize = 10_000;
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,10 +146,38 @@ impl Shared {
 
     /// Passes a message on; what it tells who waits for this answer.
     pub(super) async fn pass(&self, message: &[u8], id: Option<&Id>) -> Told {
-        let told = Told::of(message, id);
+        let mut told = Told::of(message, id);
+        self.keep_params(std::mem::take(&mut told.tools));
         // It fails when nobody listens any more.
         let _ = self.lines.send(lines::line(message)).await;
         told
+    }
+
+    /// Notes which arguments of tools stand in fields.
+    fn keep_params(&self, tools: Vec<(String, Vec<ParamField>)>) {
+        if tools.is_empty() {
+            return;
+        }
+        let mut state = self.lock();
+        for (name, fields) in tools {
+            if fields.is_empty() {
+                state.params.remove(&name);
+            } else if state.params.len() < TOOLS_MAX {
+                state.params.insert(name, fields);
+            }
+        }
+    }
+
+    /// What of a message stands in fields, with the arguments of a tool that do.
+    pub(super) fn headed(&self, message: &Message) -> Headed {
+        let headed = Headed::of(message);
+        let Some((name, arguments)) = Headed::called(message) else {
+            return headed;
+        };
+        let state = self.lock();
+        let fields = state.params.get(name).into_iter().flatten();
+        let value = |field: &ParamField| Some((field.name.clone(), field.value(arguments)?));
+        headed.with(fields.filter_map(value).collect())
     }
 
     /// Tells a request that it has no answer.

@@ -274,6 +274,13 @@ fn asked(members: &Object) -> Result<InputRequired, String> {
     Ok(InputRequired { requests, state })
 }
 
+/// Whether an error that refuses a revision names ours among those that are spoken.
+pub(crate) fn speaks_ours(error: &RpcError) -> bool {
+    let spoken = error.data().and_then(|data| data.get("supported"));
+    let spoken = spoken.and_then(Json::as_array).unwrap_or_default();
+    error.code() == UNSUPPORTED_VERSION && spoken.iter().any(|name| name.as_str() == Some(MODERN))
+}
+
 /// What a modern server says of itself in answer to `server/discover`; `None` where the result is no
 /// such answer, or where the revision spoken here is not among its own.
 pub(crate) fn discovered(result: &Json) -> Option<Object> {

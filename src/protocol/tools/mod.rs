@@ -4,10 +4,12 @@
 mod diff;
 mod list;
 mod offered;
+mod params;
 
 pub(crate) use diff::ToolsDiff;
 pub(crate) use list::{LISTED_MAX, ListBounds, ListError, ToolList};
 pub(crate) use offered::OfferedTool;
+pub(crate) use params::{ParamField, param_fields};
 
 #[cfg(test)]
 mod tests;
