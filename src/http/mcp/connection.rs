@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, duplex};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::timeout;
 
@@ -25,6 +25,9 @@ const PIPE: usize = 256 * 1024;
 const LINES: usize = 8;
 /// A note is taken within this time, or counts as lost.
 const NOTE: Duration = Duration::from_secs(10);
+/// How long requests wait for the stream of the server's own messages: some servers answer it with the
+/// first message only.
+const OPENS: Duration = Duration::from_millis(500);
 /// The end of a session is told within this time.
 const FAREWELL: Duration = Duration::from_secs(3);
 
@@ -226,8 +229,11 @@ impl Drive {
         let until = Instant::now() + NOTE;
         exchange::note(Arc::clone(&self.shared), headed, (body, until)).await;
         if greeted && self.shared.claim_stream() {
-            let stream = tokio::spawn(streams::own(Arc::clone(&self.shared)));
+            let (tell, opened) = oneshot::channel();
+            let stream = tokio::spawn(streams::own(Arc::clone(&self.shared), tell));
             self.shared.adopt(stream.abort_handle());
+            // What a server asks before this stream stands, many servers lose.
+            let _ = timeout(OPENS, opened).await;
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::oneshot;
 use tokio::time::sleep;
 
 use crate::http::{Answer, Verb};
@@ -23,8 +24,9 @@ pub(super) fn is_message(event: &Event) -> bool {
 }
 
 /// The stream of the server's own messages (Streamable HTTP): opened again when it ends, and given up
-/// where the server has none.
-pub(super) async fn own(shared: Arc<Shared>) {
+/// where the server has none. `opened` hears when the first attempt has come to something.
+pub(super) async fn own(shared: Arc<Shared>, opened: oneshot::Sender<()>) {
+    let mut opened = Some(opened);
     let mut events = Events::new(MESSAGE_MAX);
     let (mut vain, mut pause) = (0, PAUSE);
     while vain < VAIN_MAX {
@@ -33,7 +35,12 @@ pub(super) async fn own(shared: Arc<Shared>) {
         ask.fields
             .extend(id.map(|id| ("last-event-id".to_owned(), id)));
         vain += 1;
-        match shared.send(ask).await {
+        let answer = shared.send(ask).await;
+        // Nobody waits any more where it took long.
+        if let Some(opened) = opened.take() {
+            let _ = opened.send(());
+        }
+        match answer {
             Ok(answer) if is_stream(&answer) => {
                 if read(&shared, answer, &mut events).await {
                     (vain, pause) = (0, PAUSE);
