@@ -9,7 +9,9 @@ mod params;
 pub(crate) use diff::ToolsDiff;
 pub(crate) use list::{LISTED_MAX, ListBounds, ListError, ToolList};
 pub(crate) use offered::OfferedTool;
-pub(crate) use params::{ParamField, param_fields};
+#[cfg(feature = "http")]
+pub(crate) use params::ParamField;
+pub(crate) use params::param_fields;
 
 #[cfg(test)]
 mod tests;

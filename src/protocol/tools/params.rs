@@ -21,6 +21,10 @@ pub(crate) struct ParamField {
 impl ParamField {
     /// The value of the field for these arguments: text, whole numbers and truth values as they are.
     /// `None` where the argument is missing, null, or of another kind than its schema says.
+    #[cfg_attr(
+        not(any(feature = "http", test)),
+        expect(dead_code, reason = "only requests over HTTP have fields")
+    )]
     pub(crate) fn value(&self, arguments: &Json) -> Option<String> {
         let mut at = arguments;
         for step in &self.path {
