@@ -28,7 +28,7 @@ struct Cli {
 enum Command {
     /// The whole product in one minute, with nothing but this binary
     Demo(demo::DemoArgs),
-    /// The gateway: one MCP server (stdio) in front of all yours
+    /// The gateway: one MCP server (stdio or HTTP) in front of all yours
     Serve(serve::ServeArgs),
     /// Run one command in the sandbox, under policy
     Run(run::RunArgs),
