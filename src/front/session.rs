@@ -110,7 +110,7 @@ impl Session {
             .iter()
             .any(|request| !EARLY.contains(&request.method.as_str()))
         {
-            self.up(requests.first()).await?;
+            self.up().await;
         }
         let (reader, lines) = self.open(requests)?;
         for line in lines {
@@ -119,32 +119,15 @@ impl Session {
         Ok(reader)
     }
 
-    /// Waits until the servers are up, for a while: many clients ask once which tools there are, and
-    /// listen to no news about them.
-    async fn up(&self, first: Option<&Request>) -> Result<(), Gone> {
-        if *self.up.borrow() {
-            return Ok(());
-        }
-        // A gateway begins when it knows for whom: modern clients say so in each request.
-        if let (Manners::Modern, Some(first)) = (self.manners, first) {
-            let meta = first.params.as_ref().and_then(|params| params.get("_meta"));
-            let mut params = Object::default();
-            params.insert("_meta", meta.cloned().unwrap_or(Json::Null));
-            let number = self.number();
-            let list = Request::new(number.into(), "tools/list", Some(params));
-            self.send(Message::from(list).to_line()).await?;
+    /// Waits until the servers are up, for a while: many legacy clients ask once which tools there are,
+    /// and have no stream on which they would hear of others. For modern ones the gateway waits.
+    async fn up(&self) {
+        if self.manners == Manners::Modern {
+            return;
         }
         let mut up = self.up.clone();
         // What is still not up then is said in the answer. It fails when the gateway is gone.
         let _ = timeout(START, up.wait_for(|up| *up)).await;
-        Ok(())
-    }
-
-    /// A number of the front's own.
-    fn number(&self) -> u64 {
-        let mut state = self.lock();
-        state.last += 1;
-        state.last
     }
 
     /// Sends what wants no answer.

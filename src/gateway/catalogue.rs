@@ -55,24 +55,14 @@ impl Catalogue {
                 continue;
             };
             let book = server.tools();
-            let (offered, tasks): (Vec<_>, Vec<_>) =
-                book.offered.into_iter().partition(|tool| !wants_task(tool));
-            let (offered, marked): (Vec<_>, Vec<_>) = offered
-                .into_iter()
-                .partition(|tool| bad_marks(&server, tool).is_none());
             let mut left: Vec<(String, String)> = book.left_out;
-            left.extend(marked.iter().filter_map(|tool| {
-                let why = bad_marks(&server, tool)?;
-                Some((tool.name().to_owned(), why))
-            }));
-            left.extend(tasks.iter().map(|tool: &Arc<Tool>| {
-                let why = "it runs as a task only, and tasks are not passed on";
-                (tool.name().to_owned(), why.to_owned())
-            }));
-            left_out.push((member.id().clone(), left));
-            for tool in offered {
-                found.push((Arc::clone(member), Arc::clone(&server), tool));
+            for tool in book.offered {
+                match not_passed_on(&server, &tool) {
+                    Some(why) => left.push((tool.name().to_owned(), why)),
+                    None => found.push((Arc::clone(member), Arc::clone(&server), tool)),
+                }
             }
+            left_out.push((member.id().clone(), left));
         }
         let pairs = found
             .iter()
@@ -188,9 +178,12 @@ fn hopeless(line: &Line, agent: &Agent, entry: &Entry) -> bool {
         .any(|query| store.never_allows(query).is_some())
 }
 
-/// Why a tool of a modern server over HTTP cannot be called: its schema marks arguments for fields of the
-/// request in a way that MCP does not know.
-fn bad_marks(server: &Server, tool: &Tool) -> Option<String> {
+/// Why a tool is not passed on: it runs as a task only; or its schema marks arguments for fields of the
+/// request in a way that MCP does not know, and its server is a modern one over HTTP.
+fn not_passed_on(server: &Server, tool: &Tool) -> Option<String> {
+    if wants_task(tool) {
+        return Some("it runs as a task only, and tasks are not passed on".to_owned());
+    }
     if server.elsewhere().is_none() || server.hello.era != Era::Modern {
         return None;
     }

@@ -159,7 +159,10 @@ impl Client {
     ) -> Result<Json, CallError> {
         if self.is_modern() {
             let unanswered = || CallError::Closed("the client did not come back".to_owned());
-            let answer = self.rounds.ask((method, options.key), params).await;
+            let answer = self
+                .rounds
+                .ask((method, options.key), params, options.timeout)
+                .await;
             return answer.ok_or_else(unanswered);
         }
         self.wire.request(method, Some(params), options).await

@@ -33,6 +33,10 @@ impl Gateway {
         if let Some(seat) = self.owner(uri).await {
             return Ok(seat);
         }
+        self.await_start().await;
+        if let Some(seat) = self.owner(uri).await {
+            return Ok(seat);
+        }
         if self.revive().await
             && let Some(seat) = self.owner(uri).await
         {
@@ -60,18 +64,26 @@ impl Gateway {
     }
 
     async fn prompt_named(&self, listed: &str) -> Result<Prompt, RpcError> {
-        for _ in 0..2 {
-            let mut prompts = self.prompts().await.into_iter();
-            if let Some(prompt) = prompts.find(|prompt| prompt.listed == listed) {
-                return Ok(prompt);
-            }
-            if !self.revive().await {
-                break;
-            }
+        if let Some(prompt) = self.prompt_listed(listed).await {
+            return Ok(prompt);
+        }
+        self.await_start().await;
+        if let Some(prompt) = self.prompt_listed(listed).await {
+            return Ok(prompt);
+        }
+        if self.revive().await
+            && let Some(prompt) = self.prompt_listed(listed).await
+        {
+            return Ok(prompt);
         }
         let name = clean::line(listed, 100);
         let text = format!("no server that runs lists a prompt `{name}`");
         Err(RpcError::new(INVALID_PARAMS, text))
+    }
+
+    async fn prompt_listed(&self, listed: &str) -> Option<Prompt> {
+        let mut prompts = self.prompts().await.into_iter();
+        prompts.find(|prompt| prompt.listed == listed)
     }
 
     /// Answers `completion/complete`: what a person types goes to the server whose prompt or template

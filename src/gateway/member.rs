@@ -132,20 +132,20 @@ impl Member {
 
     /// Its state once no start is under way.
     pub(crate) async fn settled(&self) -> State {
-        let under_way = |state: &State| matches!(state, State::Starting | State::Waiting);
-        let mut states = self.state.subscribe();
-        match states.wait_for(|state| !under_way(state)).await {
-            Ok(state) => state.clone(),
-            // The sender is this very member's.
-            Err(_) => self.state(),
-        }
+        self.past(|state| matches!(state, State::Starting | State::Waiting))
+            .await
     }
 
     /// Its state once its start has got somewhere: it is up, has failed, or waits for a person.
     pub(crate) async fn begun(&self) -> State {
-        let begins = |state: &State| matches!(state, State::Idle | State::Starting);
+        self.past(|state| matches!(state, State::Idle | State::Starting))
+            .await
+    }
+
+    /// Its state once it is none of these.
+    async fn past(&self, these: impl Fn(&State) -> bool) -> State {
         let mut states = self.state.subscribe();
-        match states.wait_for(|state| !begins(state)).await {
+        match states.wait_for(|state| !these(state)).await {
             Ok(state) => state.clone(),
             // The sender is this very member's.
             Err(_) => self.state(),

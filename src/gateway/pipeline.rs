@@ -115,7 +115,12 @@ async fn find(gateway: &Gateway, name: &str) -> Result<Entry, Result<Json, RpcEr
         }
         None => match gateway.catalogue().gone(name) {
             Some(gone) => Arc::clone(&gone.member),
-            None => return Err(Err(unknown(name))),
+            None => {
+                // A client may know a tool from before, while its server is being started.
+                gateway.await_start().await;
+                let entry = gateway.catalogue().find(name).cloned();
+                return entry.ok_or_else(|| Err(unknown(name)));
+            }
         },
     };
     if matches!(member.state(), State::Stopped(_)) {

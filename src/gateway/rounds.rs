@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{oneshot, watch};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use crate::digest::{Digest, Secret};
 use crate::protocol::json::{Json, Object};
@@ -94,11 +94,12 @@ impl Default for Rounds {
 }
 
 impl Rounds {
-    /// Asks, and waits for the client to answer; `None` where it does not come back.
+    /// Asks, and waits this long for the client to answer; `None` where it does not.
     pub(super) async fn ask(
         &self,
         (method, key): (&str, Option<String>),
         params: Object,
+        limit: Duration,
     ) -> Option<Json> {
         let (answer, answered) = oneshot::channel();
         self.lock().asks.push(Ask {
@@ -108,7 +109,7 @@ impl Rounds {
             answer,
         });
         self.news.send_modify(|news| *news = news.wrapping_add(1));
-        answered.await.ok()
+        timeout(limit, answered).await.ok()?.ok()
     }
 
     /// To be told of questions.
@@ -255,10 +256,14 @@ fn named(asks: Vec<Ask>, ticket: Ticket) -> Vec<(String, Ask)> {
     named
 }
 
-/// Whether a server's name for a question can be passed on: a short word, and none of ours.
+/// Whether a server's name for a question can be passed on: a short word that begins with a letter or a
+/// digit (`__proto__` is more than a name to some clients), and none of ours.
 fn is_plain(key: &str) -> bool {
     let word = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
-    (1..=64).contains(&key.len()) && key.bytes().all(word) && !key.starts_with("creance-")
+    key.len() <= 64
+        && key.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && key.bytes().all(word)
+        && !key.starts_with("creance-")
 }
 
 /// Who asks what, without what changes from one round to the next.
@@ -308,7 +313,7 @@ mod tests {
         let asking = std::sync::Arc::clone(&rounds);
         let asked = tokio::spawn(async move {
             asking
-                .ask(("elicitation/create", None), Object::default())
+                .ask(("elicitation/create", None), Object::default(), PARKED)
                 .await
         });
         let mut news = rounds.news();
@@ -335,6 +340,44 @@ mod tests {
             asked.await.unwrap().unwrap().to_string(),
             r#"{"action":"decline"}"#
         );
+    }
+
+    /// A question that no request carries ends, and is asked no more.
+    #[tokio::test(start_paused = true)]
+    async fn a_question_waits_for_a_while() {
+        let rounds = Rounds::default();
+        let limit = Duration::from_secs(60);
+        let asked = ("elicitation/create", None);
+        assert!(rounds.ask(asked, Object::default(), limit).await.is_none());
+        assert!(rounds.take(&envelope(r#"{"elicitation":{}}"#)).is_empty());
+        assert!(!rounds.is_asking());
+    }
+
+    /// A server's names are passed on where they are names, and each once.
+    #[test]
+    fn questions_have_names() {
+        let ask = |key: &str| Ask {
+            method: "elicitation/create".to_owned(),
+            key: Some(key.to_owned()).filter(|key| is_plain(key)),
+            params: Object::default(),
+            answer: oneshot::channel().0,
+        };
+        let long = "x".repeat(65);
+        let keys = [
+            "user_name",
+            "user_name",
+            "__proto__",
+            "",
+            "creance-7-0",
+            "a b",
+            &long,
+            "b.1",
+        ];
+        let named = named(keys.map(ask).into(), Ticket(7));
+        let names: Vec<&str> = named.iter().map(|(name, _)| name.as_str()).collect();
+        let want =
+            "user_name creance-7-1 creance-7-2 creance-7-3 creance-7-4 creance-7-5 creance-7-6 b.1";
+        assert_eq!(names.join(" "), want);
     }
 
     #[tokio::test(start_paused = true)]

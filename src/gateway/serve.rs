@@ -200,7 +200,8 @@ impl Gateway {
     }
 
     /// Waits for the servers that are being started, for a while: a modern client that does not listen
-    /// hears of no change, and many ask once what there is. Not for one that waits for a person.
+    /// hears of no change, many ask once what there is, and some know it from before. Not for one that
+    /// waits for a person.
     pub(super) async fn await_start(&self) {
         self.begin();
         let started = async {

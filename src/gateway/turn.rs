@@ -4,7 +4,7 @@
 use tokio::sync::oneshot;
 
 use crate::protocol::json::{Json, Object};
-use crate::protocol::mcp::Envelope;
+use crate::protocol::mcp::{Envelope, era};
 use crate::protocol::rpc::{Id, RpcError};
 use crate::transport::Cancel;
 
@@ -12,13 +12,10 @@ use super::dispatch::Manner;
 use super::rounds::{PARKED, Ticket, Work, request_digest};
 use super::serve::Gateway;
 
-/// Requests whose answers may ask for input (2026-07-28, multi round-trip requests).
-const MAY_ASK: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
-
 impl Gateway {
     /// Whether a modern client's request may be answered with a question.
     pub(super) fn may_ask(method: &str) -> bool {
-        MAY_ASK.contains(&method)
+        era::MAY_ASK.contains(&method)
     }
 
     /// Begins or resumes a call.

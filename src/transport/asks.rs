@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::protocol::json::{Json, Object};
+use crate::protocol::mcp::era::MAY_ASK;
 use crate::protocol::rpc::{
     INVALID_REQUEST, Id, METHOD_NOT_FOUND, Message, Notification, Request, Response, RpcError,
 };
@@ -28,6 +29,9 @@ const TOO_MANY: i64 = -4;
 /// Requests of one server that wait or are worked on.
 const OPEN_MAX: usize = 16;
 
+/// The same for what calls wait for: two of them may ask all that a call may at once.
+const WANTED_MAX: usize = 2 * OPEN_MAX;
+
 /// The requests of one server; clones share them.
 #[derive(Clone, Debug)]
 pub(crate) struct Asks {
@@ -41,6 +45,8 @@ struct Table {
     capabilities: Object,
     taker: Option<mpsc::Sender<Asked>>,
     open: HashMap<Id, Cancel>,
+    /// How many are open that the server wants to know for calls.
+    wanted: usize,
     account: Option<Box<dyn Account>>,
 }
 
@@ -52,9 +58,6 @@ pub(crate) trait Account: Send {
     /// What is under way now.
     fn origin(&self) -> Origin;
 }
-
-/// What a server works on for somebody who may be asked back.
-const WORK: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
 
 /// What of the server was under way when it asked: that a call ends beside it changes nothing.
 #[derive(Clone, Debug, Default)]
@@ -101,7 +104,7 @@ enum Back {
     /// To the server, as the answer to its request.
     Line(Id, Asks),
     /// To the call that the server wants it for; nowhere, once it was given.
-    Call(Option<oneshot::Sender<Result<Json, RpcError>>>),
+    Call(Option<oneshot::Sender<Result<Json, RpcError>>>, Asks),
 }
 
 /// What a modern server wants to know, once somebody answers.
@@ -151,7 +154,10 @@ impl Asks {
     /// A request to the server begins: one of those that it may ask back about is accounted for.
     pub(super) fn begin(&self, method: &str, cancel: &Cancel) -> Option<Box<dyn Send>> {
         let table = self.lock();
-        let account = table.account.as_ref().filter(|_| WORK.contains(&method))?;
+        let account = table
+            .account
+            .as_ref()
+            .filter(|_| MAY_ASK.contains(&method))?;
         Some(account.begin(cancel))
     }
 
@@ -204,7 +210,7 @@ impl Asks {
     pub(super) fn want(
         &self,
         (key, method, params): (&str, String, Object),
-        call: &Cancel,
+        (call, cancel): (&Cancel, &Cancel),
     ) -> Result<Wanted, RpcError> {
         let (tell, told) = oneshot::channel();
         if method == "ping" {
@@ -212,10 +218,14 @@ impl Asks {
             let _ = tell.send(Ok(Json::Object(Object::default())));
             return Ok(Wanted(told));
         }
-        let table = self.lock();
+        let mut table = self.lock();
         let known = METHODS.contains(&method.as_str());
-        let taker = table.taker.as_ref().filter(|_| known);
+        let taker = table.taker.clone().filter(|_| known);
         let taker = taker.ok_or_else(no_method)?;
+        if table.wanted >= WANTED_MAX {
+            return Err(too_many());
+        }
+        table.wanted += 1;
         let origin = table.account.as_ref().map(|account| account.origin());
         let ask = Ask {
             method,
@@ -226,9 +236,11 @@ impl Asks {
                 calls: vec![call.clone()],
                 ..origin.unwrap_or_default()
             },
-            cancel: call.clone(),
-            back: Back::Call(Some(tell)),
+            cancel: cancel.clone(),
+            back: Back::Call(Some(tell), self.clone()),
         };
+        // Let go before it is handed over: one that nobody takes counts itself off.
+        drop(table);
         let sent = taker.try_send(Asked::Request(ask));
         sent.map_err(|_| too_many())?;
         Ok(Wanted(told))
@@ -281,7 +293,7 @@ impl Ask {
             let line = Message::from(Response { id, outcome }).to_line();
             // A server that reads no more is ending.
             let _ = asks.outbox.send(line).await;
-        } else if let Back::Call(tell) = &mut self.back
+        } else if let Back::Call(tell, _) = &mut self.back
             && let Some(tell) = tell.take()
         {
             // A call that ended in the meantime wants it no more.
@@ -302,6 +314,10 @@ impl Ask {
 impl Drop for Ask {
     fn drop(&mut self) {
         // A call hears by the end of its channel.
+        if let Back::Call(_, asks) = &self.back {
+            let mut table = asks.lock();
+            table.wanted = table.wanted.saturating_sub(1);
+        }
         if let Some((id, asks)) = self.due() {
             let refusal = Response::err(id, nobody());
             asks.outbox.offer(Message::from(refusal).to_line());

@@ -250,7 +250,11 @@ impl Upstream {
             let result = self.ask(method, Some(round), options.clone()).await?;
             let wanted = match era::take_off(result).map_err(CallError::Reply)? {
                 Outcome::Complete(result) => return Ok(result),
-                Outcome::Input(wanted) => wanted,
+                Outcome::Input(wanted) if era::MAY_ASK.contains(&method) => wanted,
+                Outcome::Input(_) => {
+                    let why = format!("it asks for input before it answers `{method}`");
+                    return Err(CallError::Reply(why));
+                }
             };
             round = params.clone();
             if let Some(told) = self.told(wanted.requests, &options.cancel).await? {
@@ -282,11 +286,13 @@ impl Upstream {
         requests: Vec<(String, String, Option<Object>)>,
         call: &Cancel,
     ) -> Result<Option<Object>, CallError> {
+        // Where one is refused, the others are withdrawn.
+        let open = Open::default();
         let mut wanted = Vec::new();
         for (key, method, params) in requests {
             let shown = crate::clean::line(&method, 80);
             let asked = (key.as_str(), method, params.unwrap_or_default());
-            let want = self.asks.want(asked, call);
+            let want = self.asks.want(asked, (call, &open.0));
             wanted.push((want.map_err(|error| refused(&shown, &error))?, key, shown));
         }
         let mut told = Object::default();
@@ -330,6 +336,16 @@ impl Upstream {
     /// Ends its input, which asks it to stop; what was sent before still arrives.
     pub(crate) fn close_input(&self) {
         self.outbox.close();
+    }
+}
+
+/// Questions that are open for a call, as long as it waits for them.
+#[derive(Default)]
+struct Open(Cancel);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.cancel("the call that it was for goes on without it");
     }
 }
 

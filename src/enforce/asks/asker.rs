@@ -36,6 +36,8 @@ pub(crate) struct Asker {
     /// As it was when it started.
     pub(crate) facts: ServerFacts,
     /// What it was told that it may ask.
+    pub(crate) declared: Offers,
+    /// What a modern server may be told with a call, as far as the client offers it then.
     pub(crate) offers: Offers,
     /// The project's root, where it may read it.
     pub(super) root: Option<std::path::PathBuf>,
@@ -53,10 +55,15 @@ const LINKS_MAX: usize = 64;
 const REFUSED_MAX: u64 = 500;
 
 impl Asker {
-    pub(crate) fn new(newcomer: Newcomer<'_>, offers: Offers, root: Option<&Path>) -> Self {
+    pub(crate) fn new(
+        newcomer: Newcomer<'_>,
+        (declared, offers): (Offers, Offers),
+        root: Option<&Path>,
+    ) -> Self {
         let root = root.filter(|root| newcomer.reads(root));
         Self {
             facts: newcomer.facts.clone(),
+            declared,
             offers,
             root: root.map(Path::to_owned),
             holds: newcomer.holds.clone(),

@@ -5,8 +5,10 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use crate::enforce::Server;
 use crate::enforce::asks::{Answers, Asker, Chain, Chains, Counterpart, Hearing, Newcomer, Offers};
 use crate::protocol::json::{Json, Object};
+use crate::protocol::mcp::Era;
 use crate::protocol::rpc::RpcError;
 use crate::request::{Agent, ServerFacts};
 use crate::transport::{Ask, Asked, AsksInbox, CallError, CallOptions, Cancel, Origin};
@@ -39,22 +41,26 @@ impl Gateway {
     /// Tells a server that is about to shake hands what it may ask back, and listens to it from now on.
     pub(in crate::gateway) fn lend_ear(&self, member: &Arc<Member>, newcomer: &Newcomer<'_>) {
         let agent = self.client().agent();
+        let permitted = |offers: Offers| offers.permitted(self.line(), &agent, newcomer.facts);
+        let declared = permitted(Offers::of(&self.client().offers()));
+        // A modern client may offer more with a later request, and a modern server is told then.
         let offers = match self.client().is_modern() {
-            true => Offers::all(),
-            false => Offers::of(&self.client().offers()),
+            true => permitted(Offers::all()),
+            false => declared,
         };
-        let offers = offers.permitted(self.line(), &agent, newcomer.facts);
-        let capabilities = offers.to_capabilities();
-        if capabilities.is_empty() {
+        if offers == Offers::default() {
             return;
         }
         let chain = Chain {
             chains: self.desk().chains.clone(),
             server: member.id().to_string(),
         };
-        let inbox = newcomer.upstream.asks.listen(capabilities, chain);
+        let inbox = newcomer
+            .upstream
+            .asks
+            .listen(declared.to_capabilities(), chain);
         let root = self.line().ground.project.as_deref();
-        let asker = Arc::new(Asker::new(*newcomer, offers, root));
+        let asker = Arc::new(Asker::new(*newcomer, (declared, offers), root));
         self.desk().seat(member, &asker);
         self.spawn(take(self.handle(), (Arc::clone(member), asker), inbox));
     }
@@ -66,8 +72,19 @@ impl Gateway {
             return None;
         }
         let asker = self.desk().asker(member);
-        let offers = asker.map(|asker| asker.offers.and(Offers::of(&self.client().offers())));
+        let offers = asker.map(|asker| self.offered(member, &asker));
         Some(offers.unwrap_or_default().to_capabilities())
+    }
+
+    /// What a server may ask the client now: a modern one hears with each call what that is, a legacy one
+    /// heard it once.
+    fn offered(&self, member: &Member, asker: &Asker) -> Offers {
+        let modern = |server: Arc<Server>| server.hello.era == Era::Modern;
+        let told = match member.server().is_some_and(modern) {
+            true => asker.offers,
+            false => asker.declared,
+        };
+        told.and(Offers::of(&self.client().offers()))
     }
 
     /// Decides and answers one thing that a server asks: the one way from servers to the client.
@@ -80,7 +97,7 @@ impl Gateway {
         let (agent, facts) = (self.client().agent(), facts(member, asker));
         let hearing = Hearing {
             key: ask.key.as_deref(),
-            ..self.hearing(&agent, asker, (&facts, origin))
+            ..self.hearing(&agent, (member, asker), (&facts, origin))
         };
         hearing.answer(&ask.method, params, &ask.cancel).await
     }
@@ -99,14 +116,14 @@ impl Gateway {
             calls: vec![cancel.clone()],
             ..Origin::default()
         };
-        let hearing = self.hearing(&agent, &asker, (&facts, &origin));
+        let hearing = self.hearing(&agent, (member, &asker), (&facts, &origin));
         hearing.links_required(error, cancel).await
     }
 
     fn hearing<'a>(
         &'a self,
         agent: &'a Agent,
-        asker: &'a Asker,
+        (member, asker): (&Member, &'a Asker),
         (facts, origin): (&'a ServerFacts, &'a Origin),
     ) -> Hearing<'a> {
         Hearing {
@@ -117,7 +134,7 @@ impl Gateway {
             chains: &self.desk().chains,
             origin,
             client: self.client(),
-            offers: asker.offers.and(Offers::of(&self.client().offers())),
+            offers: self.offered(member, asker),
             key: None,
             answers: match self.settings().record_answers {
                 true => Answers::Recorded,

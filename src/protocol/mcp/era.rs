@@ -216,6 +216,9 @@ pub(crate) struct InputRequired {
     pub(crate) state: Option<String>,
 }
 
+/// Requests whose answer may ask for input first.
+pub(crate) const MAY_ASK: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
+
 /// Most that a server may ask at once.
 const ASKED_MAX: usize = 16;
 

@@ -7,7 +7,7 @@ use crate::cases::desk::text;
 use crate::eras::meta;
 use crate::raw::Raw;
 
-use super::talk::{PERMIT_USE, Talk, agreeable, all, branch, modern_desk, page, prompt};
+use super::talk::{PERMIT_USE, Talk, agreeable, all, branch, desk, modern_desk, page, prompt};
 
 const FORBID_FORMS: &str = r#"
 @id("forms")
@@ -96,6 +96,7 @@ fn a_modern_client_is_asked_by_a_result() {
         .next()
         .unwrap();
     assert_eq!(request["method"], "elicitation/create", "{asked}");
+    assert_eq!(key, "q0", "the server's own name for it");
     let mut again = call;
     again["inputResponses"] =
         json!({ key: { "action": "accept", "content": { "branch": "dev" } } });
@@ -109,4 +110,30 @@ fn a_modern_client_is_asked_by_a_result() {
     let said: Value = serde_json::from_str(&text(&done)).unwrap();
     assert_eq!(said[0]["result"]["content"]["branch"], "dev", "{done}");
     desk.stage.audit_verifies();
+}
+
+/// A legacy server is told once what it may ask: what the first request offered, and no more.
+#[test]
+fn a_legacy_server_hears_what_the_first_request_offers() {
+    let Some(desk) = desk("a_legacy_server_behind_a_modern_client", PERMIT_USE) else {
+        return;
+    };
+    let mut raw = Raw::start(desk.stage.creance(&["serve"]));
+    let mut call = |capabilities: Value, tool: &str, arguments: Value| {
+        let meta = meta(&capabilities);
+        let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
+        raw.request("tools/call", &params)["result"].clone()
+    };
+    // The very first request is a call: it waits for the server.
+    let said = call(json!({ "elicitation": {} }), "asks__said", json!({}));
+    let said: Value = serde_json::from_str(&text(&said)).unwrap();
+    assert_eq!(said["capabilities"], json!({ "elicitation": {} }), "{said}");
+    let asks = json!({ "requests": [{ "method": "sampling/createMessage", "params": prompt() }] });
+    let told = call(
+        json!({ "elicitation": {}, "sampling": {} }),
+        "asks__ask",
+        asks,
+    );
+    let told = text(&told);
+    assert!(told.contains("offers no such method"), "{told}");
 }
