@@ -136,10 +136,9 @@ impl Member {
             .await
     }
 
-    /// Its state once its start has got somewhere: it is up, has failed, or waits for a person.
-    pub(crate) async fn begun(&self) -> State {
-        self.past(|state| matches!(state, State::Idle | State::Starting))
-            .await
+    /// Waits until its start waits for a person.
+    pub(crate) async fn waits(&self) {
+        self.past(|state| !matches!(state, State::Waiting)).await;
     }
 
     /// Its state once it is none of these.

@@ -19,7 +19,7 @@ use super::asks::Desk;
 use super::catalogue::Catalogue;
 use super::client::Client;
 use super::logs::Logs;
-use super::member::{Member, State};
+use super::member::Member;
 use super::news::{News, tell};
 use super::starting::Starting;
 use super::status;
@@ -193,8 +193,14 @@ impl Gateway {
             let member = Arc::clone(member);
             let begun = self.starting.one();
             self.spawn(async move {
-                gateway.bring_up(&member).await;
-                drop(begun);
+                let start = gateway.bring_up(&member);
+                tokio::pin!(start);
+                tokio::select! {
+                    () = &mut start => return,
+                    // Nobody waits here for somebody who thinks.
+                    () = member.waits() => drop(begun),
+                }
+                start.await;
             });
         }
     }
@@ -204,18 +210,9 @@ impl Gateway {
     /// waits for a person.
     pub(super) async fn await_start(&self) {
         self.begin();
-        let started = async {
-            let mut asks = false;
-            for member in &self.members {
-                asks |= matches!(member.begun().await, State::Waiting);
-            }
-            if !asks {
-                // It fails only when this gateway is gone.
-                let _ = self.starting.up().wait_for(|up| *up).await;
-            }
-        };
+        let mut up = self.starting.up();
         // What is not up then is said by `creance_status`.
-        let _ = timeout(START, started).await;
+        let _ = timeout(START, up.wait_for(|up| *up)).await;
     }
 
     /// The tools may be others now: gathers them, and says so to the client.

@@ -12,7 +12,7 @@ pub(super) struct Starting {
     up: Arc<watch::Sender<bool>>,
 }
 
-/// One start, until it is dropped: the server's tools can be used, or it failed.
+/// One start, until it is dropped: the server's tools can be used, or it failed, or a person is asked.
 #[derive(Debug)]
 pub(super) struct Begun(Starting);
 
@@ -32,7 +32,7 @@ impl Starting {
         Begun(self.clone())
     }
 
-    /// True once all that was begun first is up.
+    /// True once all that was begun first is up, or waits for a person.
     pub(super) fn up(&self) -> watch::Receiver<bool> {
         self.up.subscribe()
     }

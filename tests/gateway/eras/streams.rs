@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{ERAS, Era, Pair, greeting, reply};
+use super::{ERAS, Era, Pair, greeting, meta, reply};
+use crate::cases::desk::Desk;
 
 /// A server that tells of a change of `test://a` as soon as it is asked to, of its prompts at each read,
 /// and logs at each call.
@@ -222,5 +223,53 @@ fn one_list_is_enough_for_a_modern_client() {
         let first = pair.result("tools/list", &json!({}));
         assert_eq!(first["tools"][0]["name"], "creance_status", "{first}");
         assert!(begun.elapsed() < Duration::from_secs(8), "{begun:?}");
+    }
+}
+
+/// That one server waits for a person keeps nobody from waiting for the others, nor waiting long.
+#[test]
+fn one_list_has_the_servers_that_nobody_is_asked_about() {
+    let Some(mut desk) = Desk::new("eras_one_list_of_two") else {
+        return;
+    };
+    let (known, new) = (
+        desk.plays("known", &script(Era::Modern)),
+        desk.plays("new", &script(Era::Legacy)),
+    );
+    desk.stage
+        .servers(&json!({ "known": known, "a-new-one": new }));
+    desk.stage.policy(
+        r#"@id("known") @reason("A test.") permit (principal, action, resource)
+           unless { resource == Server::"user/a-new-one" };"#,
+    );
+    let command = desk.stage.creance(&["serve"]);
+    desk.start(command);
+    let begun = Instant::now();
+    let params = json!({ "_meta": meta(&json!({})) });
+    let listed = desk.request("tools/list", &params)["result"]["tools"].clone();
+    assert_eq!(listed[0]["name"], "known__hello", "{listed}");
+    assert!(begun.elapsed() < Duration::from_secs(8), "{begun:?}");
+    let status = json!({ "name": "creance_status", "arguments": {}, "_meta": meta(&json!({})) });
+    let said = desk.request("tools/call", &status).to_string();
+    assert!(
+        said.contains("user/a-new-one: waiting for an answer"),
+        "{said}"
+    );
+}
+
+/// A tool that a client knows from before can be called at once, in both eras.
+#[test]
+fn a_call_waits_for_its_server_to_start() {
+    for client in ERAS {
+        let Some(mut pair) = Pair::permitted("eras_call_at_once", client, &script(Era::Modern))
+        else {
+            return;
+        };
+        let call = json!({ "name": "demo__hello", "arguments": {} });
+        let result = pair.result("tools/call", &call);
+        assert_eq!(result["content"][0]["text"], "ok", "{result}");
+        let call = json!({ "name": "demo__nothing", "arguments": {} });
+        let error = pair.request("tools/call", &call)["error"].to_string();
+        assert!(error.contains("unknown tool"), "{error}");
     }
 }
