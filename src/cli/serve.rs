@@ -25,7 +25,7 @@ The variable CREANCE_LOG (error, warn, info, debug) says how much is told on sta
 Exit code 1 when records of the audit log could not be written.")]
 pub(crate) struct ServeArgs {
     /// Serve Streamable HTTP on this address instead of standard input and output
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     http: Option<SocketAddr>,
     /// The tokens that may use it: lines of a name and a token [default: ~/.config/creance/http-tokens,
     /// made when it is missing; needed where the address can be reached from other machines]
@@ -45,6 +45,11 @@ pub(crate) async fn run(args: ServeArgs) -> Outcome {
         None => out::workspace()?.serve().await?,
     }
     Ok(Exit::Done)
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let wanted = "it must be an IP address and a port, as in 127.0.0.1:8377";
+    text.parse().map_err(|_| wanted.to_owned())
 }
 
 #[cfg(feature = "http")]

@@ -100,8 +100,8 @@ impl Gateway {
                     }
                     return;
                 }
-                // The sender lives as long as the client.
-                _ = news.changed() => {}
+                // The sender lives as long as the client. What else is asked at once comes along.
+                _ = news.changed() => tokio::time::sleep(TOGETHER).await,
             }
         }
     }
@@ -127,6 +127,9 @@ impl Gateway {
         }
     }
 }
+
+/// Questions that come within this time of the first go to the client together.
+const TOGETHER: std::time::Duration = std::time::Duration::from_millis(20);
 
 /// How often it is looked whether questions are answered.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(50);

@@ -306,14 +306,14 @@ impl Workspace {
             first.filter(|_| named.next().is_none())
         });
         found.ok_or_else(|| {
-            Error::new(
-                ErrorKind::Usage,
-                format!(
-                    "no server `{}`; there are: {}",
-                    clean::line(name, 100),
-                    self.server_ids().join(", ")
-                ),
-            )
+            let there = match self.server_ids() {
+                none if none.is_empty() => {
+                    "there are none (`creance server add` adds one)".to_owned()
+                }
+                some => format!("there are: {}", some.join(", ")),
+            };
+            let name = clean::line(name, 100);
+            Error::new(ErrorKind::Usage, format!("no server `{name}`; {there}"))
         })
     }
 }

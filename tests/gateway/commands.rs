@@ -145,9 +145,28 @@ fn servers_are_added_listed_and_removed() {
     assert_eq!(code, Some(0), "{said}");
     let (_, listed) = stage.json(&["server", "list", "--json"]);
     assert_eq!(listed, json!([]));
+    let (code, said) = stage.says(&["server", "trust", "files"]);
+    assert!(code == Some(2) && said.contains("there are none"), "{said}");
     let (code, said) = stage.says(&["server", "remove", "files"]);
     assert_ne!(code, Some(0), "{said}");
     assert!(said.contains("files"), "{said}");
+}
+
+/// What is no address says what one looks like.
+#[test]
+fn an_address_to_serve_on_is_an_address() {
+    let stage = Stage::new();
+    for wrong in [
+        "8377",
+        "localhost:8377",
+        ":8377",
+        "127.0.0.1:99999",
+        "127.0.0.1",
+    ] {
+        let (code, said) = stage.says(&["serve", "--http", wrong]);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains("as in 127.0.0.1:8377"), "{said}");
+    }
 }
 
 /// The waiting question about something, as `creance approve --list --json` shows it.

@@ -137,3 +137,19 @@ fn a_legacy_server_hears_what_the_first_request_offers() {
     let told = text(&told);
     assert!(told.contains("offers no such method"), "{told}");
 }
+
+/// What a server wants to know at once, its client is asked at once.
+#[test]
+fn questions_of_one_result_go_together() {
+    let Some(desk) = modern_desk("questions_of_one_result", PERMIT_USE) else {
+        return;
+    };
+    let mut raw = Raw::start(desk.stage.creance(&["serve"]));
+    let form = json!({ "method": "elicitation/create", "params": branch() });
+    let call = json!({ "name": "asks__ask", "arguments": { "requests": [form, form, form] },
+        "_meta": meta(&json!({ "elicitation": {} })) });
+    let asked = raw.request("tools/call", &call)["result"].clone();
+    let mut keys: Vec<&String> = asked["inputRequests"].as_object().unwrap().keys().collect();
+    keys.sort();
+    assert_eq!(keys, ["q0", "q1", "q2"], "{asked}");
+}
