@@ -122,7 +122,7 @@ pub mod helper {
 
 pub use address::{HostError, HostName};
 pub use audit::{
-    AuditError, AuditSink, Checkpoint, CheckpointError, DeniedBy, Event, EventKind, Fault,
+    AuditError, AuditSink, Checkpoint, CheckpointError, DeniedBy, Event, EventKind, Facts, Fault,
     FaultKind, Filter, Format, Head, HeadError, Loss, LossKind, NoOutcome, Outcome, OutcomeKind,
     Paint, Picker, Receipt, Record, Report, Scope, Shape, StartKey, StartKeyError, Stats, Tally,
     Usage, Verifier, verify,

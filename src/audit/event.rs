@@ -9,6 +9,8 @@ use serde_json::Value;
 use crate::digest::Digest;
 use crate::request::{Answer, Because};
 
+use super::facts::Facts;
+
 /// What kind of event a record holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "event")]
@@ -23,7 +25,7 @@ pub enum EventKind {
         /// On what, `user/files/read_text_file`.
         resource: String,
         /// The facts it was judged by; secrets masked, values of arguments masked.
-        facts: Value,
+        facts: Facts,
         /// `allow` or `deny`.
         outcome: OutcomeKind,
         /// The deciding policies.

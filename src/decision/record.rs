@@ -1,7 +1,5 @@
 //! What of a decision goes on record: names and masked facts, never a secret.
 
-use serde_json::Value;
-
 use crate::audit::{EventKind, OutcomeKind};
 use crate::clean;
 use crate::policy::{PolicySet, Verdict};
@@ -87,14 +85,13 @@ pub(super) fn decision(
     (store, judged_us): (&PolicySet, u64),
 ) -> EventKind {
     let first = queries.first();
-    let facts: Vec<Value> = queries.iter().map(|query| store.facts(query)).collect();
     EventKind::Decision {
         action: action.to_owned(),
         principal: first.map(principal).unwrap_or_default(),
         resource: first
             .map(|query| clean::mask(&resource(query)).into_owned())
             .unwrap_or_default(),
-        facts: clean::mask_value(Value::Array(facts)),
+        facts: store.kept(queries),
         outcome,
         because: verdict.because.clone(),
         answer: answered.answer,

@@ -10,6 +10,7 @@ mod faults;
 mod format;
 mod imported;
 mod index;
+mod kept;
 mod lint;
 mod load;
 mod masked;

@@ -17,16 +17,22 @@ use super::set::PolicySet;
 impl PolicySet {
     /// The facts of a query as this store judges it: with the action of the tool, where policies name
     /// it as one.
-    pub(crate) fn facts(&self, query: &Query<'_>) -> Value {
+    pub(super) fn facts(&self, query: &Query<'_>) -> Value {
         let mut facts = facts(query);
         let own = match query.act {
-            Act::CallTool(call) => self.0.vocabulary.typed_tool(&call.tool),
+            Act::CallTool(call) => self.own_action(call),
             _ => None,
         };
-        if let (Some((name, _)), Some(members)) = (own, facts.as_object_mut()) {
+        if let (Some(name), Some(members)) = (own, facts.as_object_mut()) {
             members.insert("typed_action".to_owned(), json!(name));
         }
         facts
+    }
+
+    /// The action of the tool that is called, where policies name it as one.
+    pub(super) fn own_action(&self, call: &CallTool) -> Option<&str> {
+        let (name, _) = self.0.vocabulary.typed_tool(&call.tool)?;
+        Some(name)
     }
 
     /// The digest that a tool was locked with, where policies name it as an action.

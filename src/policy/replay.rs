@@ -74,7 +74,7 @@ impl PolicySet {
             OutcomeKind::Deny if because.iter().any(|one| asked(one.role)) => Decided::Ask,
             OutcomeKind::Deny => Decided::Deny,
         };
-        let now = self.recorded_all(facts).map(|requests| {
+        let now = self.recorded_all(&facts.value()).map(|requests| {
             let queries: Vec<Query<'_>> = requests.iter().map(Recorded::query).collect();
             self.evaluate_all(&queries, *answer)
         });
@@ -91,7 +91,7 @@ impl PolicySet {
         let EventKind::Decision { facts, answer, .. } = &record.event.kind else {
             return None;
         };
-        Some(self.recorded_all(facts).map(|requests| {
+        Some(self.recorded_all(&facts.value()).map(|requests| {
             let queries: Vec<Query<'_>> = requests.iter().map(Recorded::query).collect();
             self.explain(&queries, *answer)
         }))

@@ -13,6 +13,7 @@ use crate::request::{Because, Layer, Role};
 
 use super::facts::{Steady, Terms};
 use super::index::Index;
+use super::kept::Kept;
 use super::load::{Checked, Loaded, load_builtin, load_with};
 use super::members::{Members, is_set};
 use super::shadow;
@@ -66,6 +67,7 @@ pub(super) struct Store {
     pub(super) vocabulary: Arc<Vocabulary>,
     pub(super) locks: Locks,
     steady: Steady,
+    kept: Kept,
     digest: Digest,
 }
 
@@ -73,6 +75,11 @@ impl Store {
     /// What puts a query into Cedar's form, beside the policies.
     pub(super) fn terms(&self) -> Terms<'_> {
         (&self.members, &self.vocabulary, &self.steady)
+    }
+
+    /// Parts of records that are masked already.
+    pub(super) fn kept(&self) -> &Kept {
+        &self.kept
     }
 }
 
@@ -284,6 +291,7 @@ impl PolicySet {
             vocabulary,
             locks,
             steady: Steady::default(),
+            kept: Kept::default(),
         })))
     }
 

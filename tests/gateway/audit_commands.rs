@@ -38,7 +38,7 @@ fn decision(of: (&str, &str, &str), outcome: OutcomeKind, by: (&str, Role, &str)
         action: action.to_owned(),
         principal: principal.to_owned(),
         resource: resource.to_owned(),
-        facts: json!([{ "action": action, "facts": { "note": "kept" } }]),
+        facts: json!([{ "action": action, "facts": { "note": "kept" } }]).into(),
         outcome,
         because: vec![Because {
             policy: policy.to_owned(),

@@ -99,7 +99,7 @@ impl Traces {
                 starts += usize::from(action == "server.start");
                 assert!(!facts.to_string().contains("[secret"), "{facts}");
                 allowed.extend(
-                    facts[0]["facts"]["arguments"]["call"]
+                    facts.value()[0]["facts"]["arguments"]["call"]
                         .as_str()
                         .map(str::to_owned),
                 );

@@ -92,7 +92,7 @@ fn decision(row: &mut Row, kind: &EventKind) {
     row.set("answer", answer.word());
     row.set("channel", channel.clone().unwrap_or_default());
     row.set("asked", asked.to_string());
-    row.set("details", json(facts));
+    row.set("details", json(&facts.value()));
     row.set("store", store.to_string());
 }
 

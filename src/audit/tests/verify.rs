@@ -29,7 +29,7 @@ fn decision(outcome: OutcomeKind) -> Event {
         action: "tool.call".to_owned(),
         principal: "agent/cli".to_owned(),
         resource: "user/files/read".to_owned(),
-        facts: json!({}),
+        facts: json!({}).into(),
         outcome,
         because: Vec::new(),
         answer: Answer::None,
@@ -280,7 +280,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
             } = &mut kind
             {
                 *r = resource;
-                *facts = json!([text]);
+                *facts = json!([text]).into();
                 *j = judged_us;
             }
             kind

@@ -29,7 +29,7 @@ fn decision(seq: u64, resource: &str, outcome: OutcomeKind) -> Record {
             action: "tool.call".to_owned(),
             principal: "agent/cli".to_owned(),
             resource: resource.to_owned(),
-            facts: json!({ "text": "a\u{1b}[2Kb" }),
+            facts: json!({ "text": "a\u{1b}[2Kb" }).into(),
             outcome,
             because: vec![Because {
                 policy: "user/a/b".to_owned(),

@@ -21,4 +21,4 @@ pub(super) use question::{
     Env, Judged, Terms, action_name, judged, named_resource, outlined, principal_name,
 };
 pub(super) use scene::{Scene, answer, scene};
-pub(super) use steady::Steady;
+pub(super) use steady::{Recent, Steady};

@@ -19,30 +19,30 @@ pub(crate) struct Steady {
 /// More than a session uses by turns; all are compared, so it is not many.
 const RECENT_MAX: usize = 32;
 
-/// Entities of one kind. One that is found was made of equal facts.
-pub(super) struct Recent<F>(RwLock<Vec<(F, Arc<Entity>)>>);
+/// What was made of facts of one kind. What is found was made of equal ones.
+pub(crate) struct Recent<F, M = Entity>(RwLock<Vec<(F, Arc<M>)>>);
 
-impl<F> Default for Recent<F> {
+impl<F, M> Default for Recent<F, M> {
     fn default() -> Self {
         Self(RwLock::default())
     }
 }
 
-impl<F: Clone + PartialEq> Recent<F> {
-    /// The entity that was made of these facts.
-    pub(super) fn find(&self, facts: &F) -> Option<Arc<Entity>> {
+impl<F: Clone + PartialEq, M> Recent<F, M> {
+    /// What was made of these facts.
+    pub(crate) fn find(&self, facts: &F) -> Option<Arc<M>> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let mut known = known.iter();
-        let (_, entity) = known.find(|(of, _)| of == facts)?;
-        Some(Arc::clone(entity))
+        let (_, made) = known.find(|(of, _)| of == facts)?;
+        Some(Arc::clone(made))
     }
 
-    /// Keeps an entity that fits the schema, in place of the oldest.
-    pub(super) fn keep(&self, facts: &F, entity: &Arc<Entity>) {
+    /// Keeps what was made, in place of the oldest.
+    pub(crate) fn keep(&self, facts: &F, made: &Arc<M>) {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= RECENT_MAX {
             known.remove(0);
         }
-        known.push((facts.clone(), Arc::clone(entity)));
+        known.push((facts.clone(), Arc::clone(made)));
     }
 }

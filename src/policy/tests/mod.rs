@@ -7,6 +7,7 @@ mod asked;
 pub(crate) mod base;
 mod errors;
 mod facts;
+mod kept;
 mod replay;
 mod slices;
 mod typed;

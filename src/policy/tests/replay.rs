@@ -173,7 +173,7 @@ fn records_that_are_not_whole_are_not_decided() {
     // Nothing was asked: nothing is allowed.
     let mut none = good.clone();
     if let crate::audit::EventKind::Decision { facts, .. } = &mut none.event.kind {
-        *facts = json!([]);
+        *facts = json!([]).into();
     }
     assert_eq!(policies.replay(&none).unwrap().now(), Some(Decided::Deny));
 }
