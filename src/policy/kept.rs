@@ -42,7 +42,7 @@ impl PolicySet {
     /// Part by part what [`PolicySet::facts`] gives, masked. No two texts beside each other are in
     /// different parts, so none is a secret only together with another's.
     fn kept_call(&self, query: &Query<'_>, call: &CallTool) -> Facts {
-        let kept = self.0.kept();
+        let kept = &self.0.kept;
         let names = json!([
             principal_name(query),
             action_name(&query.act),

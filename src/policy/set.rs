@@ -67,7 +67,7 @@ pub(super) struct Store {
     pub(super) vocabulary: Arc<Vocabulary>,
     pub(super) locks: Locks,
     steady: Steady,
-    kept: Kept,
+    pub(super) kept: Kept,
     digest: Digest,
 }
 
@@ -76,31 +76,6 @@ impl Store {
     pub(super) fn terms(&self) -> Terms<'_> {
         (&self.members, &self.vocabulary, &self.steady)
     }
-
-    /// Parts of records that are masked already.
-    pub(super) fn kept(&self) -> &Kept {
-        &self.kept
-    }
-}
-
-/// The tests that come with the built-in policies.
-pub(crate) fn builtin_tests() -> Vec<PolicySource> {
-    let files = [
-        (
-            "guardrails",
-            include_str!("../../policies/builtin/tests/guardrails.json"),
-        ),
-        (
-            "defaults",
-            include_str!("../../policies/builtin/tests/defaults.json"),
-        ),
-    ];
-    let source = |(name, text): (&str, &str)| PolicySource {
-        layer: Layer::Builtin,
-        file: format!("builtin/tests/{name}.json"),
-        text: text.to_owned(),
-    };
-    files.map(source).into()
 }
 
 /// What a store is made of, beside the built-in layer.

@@ -7,10 +7,10 @@ use cedar_policy::{Authorizer, Decision, Policy, PolicySet as Cedar};
 use serde_json::{Value, json};
 
 use crate::digest::Digest;
+use crate::policy::builtin_tests;
 use crate::policy::facts::{self, Mentioned};
 use crate::policy::load::Loaded;
 use crate::policy::polarity;
-use crate::policy::set::builtin_tests;
 use crate::policy::typed::{LockedTool, ToolLock};
 use crate::policy::vocabulary::JSON;
 use crate::policy::{PolicySet, PolicySource, PolicyTest, StoreParts};

@@ -4,8 +4,10 @@
 mod case;
 mod report;
 mod run;
+mod shipped;
 
 pub use case::PolicyTest;
 #[cfg(feature = "prove")]
 pub(super) use case::word;
 pub use report::{PolicyCover, TestReport, TestResult};
+pub(crate) use shipped::builtin_tests;
